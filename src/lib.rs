@@ -1,0 +1,24 @@
+//! Quarterdeck: the deck from which one person commands many AI coding agents.
+//!
+//! Data flows one way. Sources turn bytes into [`model::fact::Fact`]s; only a fact changes the
+//! [`model::Model`]; the tree, the reports and the screens are read from that one model. The engine is
+//! one more source: what it decides becomes an [`model::event::Event`] in the journal, and what is in
+//! the journal becomes facts.
+//!
+//! | room | what lives here |
+//! |---|---|
+//! | [`model`] | ids, events, facts, the model, status words, clocks, usage and roll-ups, tree rows |
+//! | [`store`] | the state folder: journal, snapshot, history, inbox, lock |
+//! | [`source`] | bytes to facts: our journal, plain stores, the watcher, the tail and the whole-file reader |
+//! | [`engine`] | the writer's side: the book that keeps journal, model, snapshot and views in step |
+//! | [`report`] | the model as text and as JSON |
+//! | [`cli`] | one file a command |
+//!
+//! Arrows point one way: `cli → {report, engine} → source → store → model`. ARCHITECTURE.md has the map.
+
+pub mod cli;
+pub mod engine;
+pub mod model;
+pub mod report;
+pub mod source;
+pub mod store;

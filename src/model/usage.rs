@@ -1,0 +1,281 @@
+//! Tokens and money, added without losing what is not known.
+//!
+//! A count that nobody told is absent, never 0; a price that nobody knows is counted as unpriced, never
+//! as $0. Money is whole nano-dollars, so that a roll-up kept by adding and subtracting equals one that
+//! is computed afresh.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+/// The five counts, in the order in which [`Tokens`] holds them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Count {
+    /// Input that was not read from a cache.
+    Input,
+    /// Output, with reasoning.
+    Output,
+    /// Input read from a cache.
+    CacheRead,
+    /// Input written to a cache.
+    CacheWrite,
+    /// The part of the output that is known to be reasoning.
+    Reasoning,
+}
+
+/// All counts with the names they have in JSON.
+pub const COUNTS: [(Count, &str); 5] = [
+    (Count::Input, "input"),
+    (Count::Output, "output"),
+    (Count::CacheRead, "cacheRead"),
+    (Count::CacheWrite, "cacheWrite"),
+    (Count::Reasoning, "reasoning"),
+];
+
+/// Token counts, each of them known or not.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tokens {
+    counts: [u64; COUNTS.len()],
+    known: u8,
+}
+
+impl Tokens {
+    /// Returns these tokens with one count set.
+    #[must_use]
+    pub fn with(mut self, count: Count, tokens: u64) -> Self {
+        if let Some(slot) = self.counts.get_mut(count as usize) {
+            *slot = tokens;
+            self.known |= 1 << count as u8;
+        }
+        self
+    }
+
+    /// Returns one count, if it is known.
+    pub fn get(&self, count: Count) -> Option<u64> {
+        let known = self.known & (1 << count as u8) != 0;
+        self.counts.get(count as usize).copied().filter(|_| known)
+    }
+
+    /// Returns whether any count is known.
+    pub fn is_known(&self) -> bool {
+        self.known != 0
+    }
+
+    /// Returns all that was paid for, reasoning being part of the output.
+    pub fn total(&self) -> u64 {
+        let [input, output, cache_read, cache_write, _] = self.counts;
+        input.saturating_add(output).saturating_add(cache_read).saturating_add(cache_write)
+    }
+
+    /// Adds what `more` counts.
+    pub fn add(&mut self, more: &Self) {
+        for (sum, count) in self.counts.iter_mut().zip(more.counts) {
+            // Wrapping, because what is added is later taken away again: a foreign file with 2^64
+            // tokens may show nonsense, but must not leave a remainder behind.
+            *sum = sum.wrapping_add(count);
+        }
+        self.known |= more.known;
+    }
+
+    /// Takes away what `less` counts. What is known stays known: a sum of nothing is 0 then.
+    pub fn subtract(&mut self, less: &Self) {
+        for (sum, count) in self.counts.iter_mut().zip(less.counts) {
+            *sum = sum.wrapping_sub(count);
+        }
+    }
+
+    /// Returns the larger of each count: a streamed message is told again and again, ever longer.
+    #[must_use]
+    pub fn max(&self, other: &Self) -> Self {
+        let mut larger = *self;
+        for (mine, theirs) in larger.counts.iter_mut().zip(other.counts) {
+            *mine = (*mine).max(theirs);
+        }
+        larger.known |= other.known;
+        larger
+    }
+}
+
+impl fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut map = f.debug_map();
+        for (count, name) in COUNTS {
+            if let Some(tokens) = self.get(count) {
+                map.entry(&name, &tokens);
+            }
+        }
+        map.finish()
+    }
+}
+
+impl Serialize for Tokens {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (count, name) in COUNTS {
+            if let Some(tokens) = self.get(count) {
+                map.serialize_entry(name, &tokens)?;
+            }
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Tokens {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Wire {
+            input: Option<u64>,
+            output: Option<u64>,
+            cache_read: Option<u64>,
+            cache_write: Option<u64>,
+            reasoning: Option<u64>,
+        }
+        let wire = Wire::deserialize(deserializer)?;
+        let told = [
+            (Count::Input, wire.input),
+            (Count::Output, wire.output),
+            (Count::CacheRead, wire.cache_read),
+            (Count::CacheWrite, wire.cache_write),
+            (Count::Reasoning, wire.reasoning),
+        ];
+        Ok(told.into_iter().fold(Self::default(), |tokens, (count, told)| match told {
+            Some(told) => tokens.with(count, told),
+            None => tokens,
+        }))
+    }
+}
+
+/// US dollars, in billionths; in JSON a plain number of dollars.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash)]
+pub struct Usd(pub i64);
+
+const NANOS: f64 = 1e9;
+
+impl Usd {
+    /// Makes an amount from a number of dollars; nonsense is 0 and huge amounts are clamped.
+    #[expect(clippy::cast_possible_truncation, reason = "`as` saturates, and NaN becomes 0")]
+    pub fn from_dollars(dollars: f64) -> Self {
+        Self((dollars * NANOS).round() as i64)
+    }
+
+    /// Returns the amount as a number of dollars.
+    #[expect(clippy::cast_precision_loss, reason = "exact up to nine million dollars")]
+    pub fn dollars(self) -> f64 {
+        self.0 as f64 / NANOS
+    }
+}
+
+impl fmt::Debug for Usd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "${}", self.dollars())
+    }
+}
+
+impl Serialize for Usd {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.dollars())
+    }
+}
+
+impl<'de> Deserialize<'de> for Usd {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        f64::deserialize(deserializer).map(Self::from_dollars)
+    }
+}
+
+/// What was spent: tokens, and money where a price is known.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Spend {
+    /// Tokens, each count known or not.
+    pub tokens: Tokens,
+    /// The known part of the cost.
+    pub cost: Usd,
+    /// How many messages have a price.
+    pub priced: u32,
+    /// How many messages have none: while this is not 0 the cost is a lower bound.
+    pub unpriced: u32,
+}
+
+/// How much of a cost is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// Nothing was spent, as far as anybody told.
+    Nothing,
+    /// Every message has a price.
+    Whole,
+    /// Some messages have a price: the cost is a lower bound.
+    Partial,
+    /// No message has a price.
+    NoPrice,
+}
+
+impl Spend {
+    /// Makes the spend of one message.
+    pub fn message(tokens: Tokens, cost: Option<Usd>) -> Self {
+        let (priced, unpriced) = if cost.is_some() { (1, 0) } else { (0, 1) };
+        Self { tokens, cost: cost.unwrap_or_default(), priced, unpriced }
+    }
+
+    /// Returns whether anything was told.
+    pub fn is_nothing(&self) -> bool {
+        self.basis() == Basis::Nothing
+    }
+
+    /// Returns how much of the cost is known.
+    pub fn basis(&self) -> Basis {
+        match (self.priced, self.unpriced) {
+            (0, 0) => Basis::Nothing,
+            (_, 0) => Basis::Whole,
+            (0, _) => Basis::NoPrice,
+            (_, _) => Basis::Partial,
+        }
+    }
+
+    /// Adds what was spent elsewhere.
+    pub fn add(&mut self, more: &Self) {
+        self.tokens.add(&more.tokens);
+        self.cost.0 = self.cost.0.wrapping_add(more.cost.0);
+        self.priced = self.priced.wrapping_add(more.priced);
+        self.unpriced = self.unpriced.wrapping_add(more.unpriced);
+    }
+
+    /// Takes away what was added before.
+    pub fn subtract(&mut self, less: &Self) {
+        self.tokens.subtract(&less.tokens);
+        self.cost.0 = self.cost.0.wrapping_sub(less.cost.0);
+        self.priced = self.priced.wrapping_sub(less.priced);
+        self.unpriced = self.unpriced.wrapping_sub(less.unpriced);
+        if self.is_nothing() {
+            // Nothing is left that could have told a count.
+            *self = Self::default();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_count_is_absent_not_zero() {
+        let tokens = Tokens::default().with(Count::Input, 0).with(Count::Output, 7);
+        assert_eq!(serde_json::to_string(&tokens).unwrap(), r#"{"input":0,"output":7}"#);
+        assert_eq!(serde_json::from_str::<Tokens>(r#"{"output":7,"input":0,"x":1}"#).unwrap(), tokens);
+        assert_eq!(tokens.get(Count::Reasoning), None);
+    }
+
+    #[test]
+    fn a_message_without_a_price_makes_the_sum_a_lower_bound() {
+        let mut sum = Spend::default();
+        assert_eq!(sum.basis(), Basis::Nothing);
+        let unpriced = Spend::message(Tokens::default().with(Count::Input, 5), None);
+        sum.add(&unpriced);
+        assert_eq!(sum.basis(), Basis::NoPrice);
+        sum.add(&Spend::message(Tokens::default(), Some(Usd::from_dollars(0.25))));
+        assert_eq!((sum.basis(), sum.cost.dollars()), (Basis::Partial, 0.25));
+        sum.subtract(&unpriced);
+        assert_eq!(sum.basis(), Basis::Whole);
+    }
+}
