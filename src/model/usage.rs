@@ -68,23 +68,6 @@ impl Tokens {
         input.saturating_add(output).saturating_add(cache_read).saturating_add(cache_write)
     }
 
-    /// Adds what `more` counts.
-    pub fn add(&mut self, more: &Self) {
-        for (sum, count) in self.counts.iter_mut().zip(more.counts) {
-            // Wrapping, because what is added is later taken away again: a foreign file with 2^64
-            // tokens may show nonsense, but must not leave a remainder behind.
-            *sum = sum.wrapping_add(count);
-        }
-        self.known |= more.known;
-    }
-
-    /// Takes away what `less` counts. What is known stays known: a sum of nothing is 0 then.
-    pub fn subtract(&mut self, less: &Self) {
-        for (sum, count) in self.counts.iter_mut().zip(less.counts) {
-            *sum = sum.wrapping_sub(count);
-        }
-    }
-
     /// Returns the larger of each count: a streamed message is told again and again, ever longer.
     #[must_use]
     pub fn max(&self, other: &Self) -> Self {
@@ -188,8 +171,9 @@ impl<'de> Deserialize<'de> for Usd {
 /// What was spent: tokens, and money where a price is known.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Spend {
-    /// Tokens, each count known or not.
-    pub tokens: Tokens,
+    counts: [u64; COUNTS.len()],
+    /// How many messages told each count.
+    told: [u32; COUNTS.len()],
     /// The known part of the cost.
     pub cost: Usd,
     /// How many messages have a price.
@@ -215,7 +199,15 @@ impl Spend {
     /// Makes the spend of one message.
     pub fn message(tokens: Tokens, cost: Option<Usd>) -> Self {
         let (priced, unpriced) = if cost.is_some() { (1, 0) } else { (0, 1) };
-        Self { tokens, cost: cost.unwrap_or_default(), priced, unpriced }
+        let told = COUNTS.map(|(count, _)| u32::from(tokens.get(count).is_some()));
+        Self { counts: tokens.counts, told, cost: cost.unwrap_or_default(), priced, unpriced }
+    }
+
+    /// Returns the sum of the tokens; a count that no message told is not known.
+    pub fn tokens(&self) -> Tokens {
+        let sums = COUNTS.into_iter().zip(self.counts).zip(self.told);
+        sums.filter(|(_, told)| *told != 0)
+            .fold(Tokens::default(), |tokens, (((count, _), sum), _)| tokens.with(count, sum))
     }
 
     /// Returns whether anything was told.
@@ -234,8 +226,16 @@ impl Spend {
     }
 
     /// Adds what was spent elsewhere.
+    ///
+    /// Sums wrap: what is added is later taken away again, so a foreign file with 2^64 tokens may show
+    /// nonsense, but must not leave a remainder behind.
     pub fn add(&mut self, more: &Self) {
-        self.tokens.add(&more.tokens);
+        for (sum, count) in self.counts.iter_mut().zip(more.counts) {
+            *sum = sum.wrapping_add(count);
+        }
+        for (sum, told) in self.told.iter_mut().zip(more.told) {
+            *sum = sum.wrapping_add(told);
+        }
         self.cost.0 = self.cost.0.wrapping_add(more.cost.0);
         self.priced = self.priced.wrapping_add(more.priced);
         self.unpriced = self.unpriced.wrapping_add(more.unpriced);
@@ -243,14 +243,15 @@ impl Spend {
 
     /// Takes away what was added before.
     pub fn subtract(&mut self, less: &Self) {
-        self.tokens.subtract(&less.tokens);
+        for (sum, count) in self.counts.iter_mut().zip(less.counts) {
+            *sum = sum.wrapping_sub(count);
+        }
+        for (sum, told) in self.told.iter_mut().zip(less.told) {
+            *sum = sum.wrapping_sub(told);
+        }
         self.cost.0 = self.cost.0.wrapping_sub(less.cost.0);
         self.priced = self.priced.wrapping_sub(less.priced);
         self.unpriced = self.unpriced.wrapping_sub(less.unpriced);
-        if self.is_nothing() {
-            // Nothing is left that could have told a count.
-            *self = Self::default();
-        }
     }
 }
 

@@ -1,0 +1,117 @@
+//! What follows from time alone: offers that lapse, deadlines that pass, silence, receipts that are due.
+//!
+//! A heap holds the next instant at which something can change, so that advancing costs what changes,
+//! not what is there. A node has at most one alarm that counts; when it rings, the node is looked at as
+//! it is then, and gets its next alarm. So a sign of life needs no new alarm: the old one rings, finds
+//! that it is not time yet, and is set again.
+
+use std::cmp::Reverse;
+use std::time::Duration;
+
+use super::command::ReceiptState;
+use super::delta::Delta;
+use super::id::CommandId;
+use super::node::Node;
+use super::status::{Status, Trouble};
+use super::time::Stamp;
+use super::{Model, NodeIx};
+
+/// What an alarm is for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Alarm {
+    Node(NodeIx),
+    Command(CommandId),
+}
+
+impl Model {
+    /// Lets time pass: derives every state that follows from it.
+    pub fn advance(&mut self, now: Stamp) -> Delta {
+        let mut delta = Delta::default();
+        while self.alarms.peek().is_some_and(|Reverse((at, _))| *at <= now) {
+            let Some(Reverse((at, alarm))) = self.alarms.pop() else { break };
+            match alarm {
+                Alarm::Node(ix) => self.ring(ix, at, now, &mut delta),
+                Alarm::Command(id) => self.overdue(&id, now, &mut delta),
+            }
+        }
+        delta.tidy()
+    }
+
+    /// Returns the next instant at which [`Model::advance`] may change something.
+    pub fn next_alarm(&self) -> Option<Stamp> {
+        self.alarms.peek().map(|Reverse((at, _))| *at)
+    }
+
+    fn ring(&mut self, ix: NodeIx, at: Stamp, now: Stamp, delta: &mut Delta) {
+        let Some(node) = self.nodes.get_mut(ix).filter(|node| node.clocks.alarm == Some(at)) else { return };
+        node.clocks.alarm = None;
+        if let Some(status) = derive(node, now) {
+            self.set_status(ix, status, delta);
+        }
+        self.set_alarm(ix);
+    }
+
+    fn overdue(&mut self, id: &CommandId, now: Stamp, delta: &mut Delta) {
+        if let Some(receipt) = self.receipts.get_mut(id)
+            && receipt.state == ReceiptState::Accepted
+            && receipt.deadline.is_some_and(|deadline| deadline <= now)
+        {
+            receipt.state = ReceiptState::Overdue;
+            delta.around = true;
+        }
+    }
+
+    /// Sets a node's alarm, if its next instant is earlier than the one that is set.
+    pub(super) fn set_alarm(&mut self, ix: NodeIx) {
+        let Some(node) = self.nodes.get_mut(ix) else { return };
+        let Some((at, _)) = next(node) else { return };
+        if node.clocks.alarm.is_none_or(|set| at < set) {
+            node.clocks.alarm = Some(at);
+            self.push_alarm(at, Alarm::Node(ix));
+        }
+    }
+
+    pub(super) fn push_alarm(&mut self, at: Stamp, alarm: Alarm) {
+        self.alarms.push(Reverse((at, alarm)));
+    }
+}
+
+/// Returns the state that a node is in at `now` by its clocks, if that is another one.
+fn derive(node: &Node, now: Stamp) -> Option<Status> {
+    next(node).filter(|(at, _)| *at <= now).map(|(_, status)| status)
+}
+
+/// Returns the next instant at which time alone changes a node's state, and to what.
+fn next(node: &Node) -> Option<(Stamp, Status)> {
+    match node.status {
+        Status::Offered { lapsed: None } => {
+            node.clocks.accept_by.map(|at| (at, Status::Offered { lapsed: Some(at) }))
+        }
+        Status::Running { trouble } => {
+            let running = |trouble| Status::Running { trouble: Some(trouble) };
+            let overdue = node
+                .clocks
+                .finish_by
+                .filter(|_| !matches!(trouble, Some(Trouble::Overdue { .. })))
+                .map(|at| (at, running(Trouble::Overdue { since: at })));
+            let silent = silence(node)
+                .filter(|_| trouble.is_none())
+                .map(|at| (at, running(Trouble::Silent { since: at })));
+            match (overdue, silent) {
+                (Some(overdue), Some(silent)) if silent.0 < overdue.0 => Some(silent),
+                (overdue, silent) => overdue.or(silent),
+            }
+        }
+        Status::Offered { lapsed: Some(_) }
+        | Status::Unknown
+        | Status::Queued
+        | Status::Paused { .. }
+        | Status::Blocked { .. }
+        | Status::Review { .. }
+        | Status::Ended { .. } => None,
+    }
+}
+
+fn silence(node: &Node) -> Option<Stamp> {
+    Some(node.clocks.last_sign?.plus(Duration::from_millis(node.clocks.may_sleep?)))
+}

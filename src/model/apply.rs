@@ -1,0 +1,126 @@
+//! Facts into the model: a match that only routes. Each arm is a file of its own below.
+//!
+//! Nothing here fails. What does not fit changes nothing but the list of anomalies.
+
+mod around;
+mod describe;
+mod identity;
+mod join;
+mod link;
+mod remove;
+mod state;
+mod usage;
+
+use std::sync::Arc;
+
+use super::anomaly::{Anomaly, Misfit};
+use super::delta::Delta;
+use super::fact::{About, Fact, NodeFact};
+use super::key::SourceId;
+use super::time::Stamp;
+use super::{Model, NodeIx, text};
+
+/// Who says it, and when it was so.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    by: SourceId,
+    at: Option<Stamp>,
+}
+
+impl Model {
+    /// Takes in one fact, and returns what it changed.
+    pub fn apply(&mut self, fact: Fact) -> Delta {
+        let mut delta = Delta::default();
+        self.take_in(fact, &mut delta);
+        delta
+    }
+
+    /// Takes in facts in their order, and returns what they changed together.
+    pub fn apply_all(&mut self, facts: impl IntoIterator<Item = Fact>) -> Delta {
+        let mut delta = Delta::default();
+        for fact in facts {
+            self.take_in(fact, &mut delta);
+        }
+        delta.tidy()
+    }
+
+    fn take_in(&mut self, fact: Fact, delta: &mut Delta) {
+        let told = Told { by: fact.source, at: fact.at };
+        match fact.about {
+            About::Node(keys, NodeFact::Gone) => self.forget(&keys, delta),
+            About::Node(keys, NodeFact::Under(parent)) => {
+                let ix = self.resolve(&keys, told, delta);
+                let parent = self.resolve(&parent, told, delta);
+                // Naming the parent may have joined the node to another.
+                let ix = self.find(&keys.first).unwrap_or(ix);
+                self.hang(ix, parent, Some(told.by), delta);
+            }
+            About::Node(keys, what) => {
+                let ix = self.resolve(&keys, told, delta);
+                self.learn(ix, what, told, delta);
+            }
+            About::Source(what) => self.learn_source(told.by, what, delta),
+            About::Command(id, what) => self.learn_command(id, what, told, delta),
+            About::Engine(what) => self.learn_engine(what, told, delta),
+            About::Settings(settings) => {
+                self.settings = Some(settings);
+                delta.around = true;
+            }
+            About::Anomaly(anomaly) => {
+                self.anomalies.push(anomaly);
+                delta.anomalies += 1;
+            }
+        }
+    }
+
+    fn learn(&mut self, ix: NodeIx, what: NodeFact, told: Told, delta: &mut Delta) {
+        match what {
+            NodeFact::Seen(kind) => self.see(ix, kind, delta),
+            NodeFact::Described(description) => self.describe(ix, *description, delta),
+            NodeFact::HandedOff(handoff) => self.hand_off(ix, handoff, delta),
+            NodeFact::Decided(decision) => self.decide(ix, decision, delta),
+            NodeFact::Status(report) => self.claim(ix, report, told, delta),
+            NodeFact::Attempted(attempt) => self.attempt(ix, *attempt, delta),
+            NodeFact::Progressed(progress) => self.progress(ix, progress, told, delta),
+            NodeFact::Active(action) => self.act(ix, action, told, delta),
+            NodeFact::Clock(clock, at) => self.set_clock(ix, clock, at, delta),
+            NodeFact::MaySleep(millis) => self.may_sleep(ix, millis, delta),
+            NodeFact::Used(report) => self.use_tokens(ix, *report, told, delta),
+            NodeFact::Budgeted(budget) => self.budget(ix, budget, delta),
+            NodeFact::Returned(outcome) => self.return_outcome(ix, outcome, delta),
+            NodeFact::Quality(quality) => self.rate(ix, quality, delta),
+            NodeFact::Asked(question) => self.ask(ix, *question, delta),
+            NodeFact::Settled(question) => self.settle_question(ix, &question, delta),
+            NodeFact::Happened(moment) => self.remember(ix, moment, delta),
+            // Both need their keys and are taken before.
+            NodeFact::Under(_) | NodeFact::Gone => {}
+        }
+    }
+
+    fn misfit(&mut self, misfit: Misfit, about: &str, what: &str, told: Told, delta: &mut Delta) {
+        let (about, what) = (text::line(about), text::line(what));
+        self.anomalies.push(Anomaly { misfit, at: told.at, about, what });
+        delta.anomalies += 1;
+    }
+
+    /// Keeps an anomaly about a node, by its first key.
+    fn misfit_of(&mut self, misfit: Misfit, ix: NodeIx, what: &str, told: Told, delta: &mut Delta) {
+        let about = self.name_of(ix);
+        self.misfit(misfit, &about, what, told, delta);
+    }
+
+    /// Returns a node's first key as text.
+    pub fn name_of(&self, ix: NodeIx) -> String {
+        self.get(ix).and_then(|node| node.keys.first()).map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// Returns the one copy of a name that many nodes share.
+    fn intern(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.names.get(name) {
+            return known.clone();
+        }
+        let cleaned: Arc<str> = text::line(name).into();
+        self.names.insert(cleaned.clone());
+        cleaned
+    }
+}

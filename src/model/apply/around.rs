@@ -1,0 +1,165 @@
+//! What is known beside the nodes: sources, the engine, and the receipts of commands.
+
+use super::Told;
+use crate::model::advance::Alarm;
+use crate::model::anomaly::Misfit;
+use crate::model::command::{CommandFact, Receipt, ReceiptState};
+use crate::model::delta::Delta;
+use crate::model::fact::{EngineFact, SourceFact, SourceState};
+use crate::model::id::{CommandId, Seq};
+use crate::model::key::{SourceId, SourceKind};
+use crate::model::{Engine, Model, Source, text};
+
+/// How many receipts are kept; of more, the oldest that are final go.
+const RECEIPTS: usize = 256;
+
+impl Model {
+    pub(super) fn learn_source(&mut self, id: SourceId, what: SourceFact, delta: &mut Delta) {
+        let source = self.sources.entry(id).or_insert_with(|| Source {
+            kind: SourceKind::Unknown,
+            root: "".into(),
+            state: SourceState::Ok,
+            seq: Seq(0),
+        });
+        match what {
+            SourceFact::Opened { kind, root } => {
+                source.kind = kind;
+                source.root = root;
+            }
+            SourceFact::State(state) => source.state = state,
+            SourceFact::Reached(seq) => {
+                // Not a change that anything shows.
+                source.seq = source.seq.max(seq);
+                return;
+            }
+            SourceFact::Reset => {
+                source.seq = Seq(0);
+                self.reset_source(id, delta);
+            }
+        }
+        delta.around = true;
+    }
+
+    pub(super) fn learn_engine(&mut self, what: EngineFact, told: Told, delta: &mut Delta) {
+        self.engine = match what {
+            EngineFact::Started { pid, version, epoch } => Engine {
+                running: true,
+                pid,
+                version: version.as_deref().map(text::line),
+                epoch,
+                since: told.at,
+                why: None,
+            },
+            EngineFact::Stopped { why } => Engine {
+                running: false,
+                since: told.at,
+                why: why.as_deref().map(text::line),
+                ..std::mem::take(&mut self.engine)
+            },
+        };
+        delta.around = true;
+    }
+
+    pub(super) fn learn_command(&mut self, id: CommandId, what: CommandFact, told: Told, delta: &mut Delta) {
+        delta.around = true;
+        match what {
+            CommandFact::Accepted { kind, target, by, options, deadline } => {
+                if self.receipts.contains_key(&id) {
+                    // Told again; what is known of it may be later already.
+                    return;
+                }
+                let on = target.as_ref().and_then(|key| self.find(key));
+                if let Some(node) = on.and_then(|ix| self.nodes.get_mut(ix)) {
+                    node.more_mut().receipts.push(id.clone());
+                }
+                if let Some(ix) = on {
+                    delta.touch(ix);
+                }
+                if let Some(deadline) = deadline {
+                    self.push_alarm(deadline, Alarm::Command(id.clone()));
+                }
+                self.keep_receipt(Receipt {
+                    command_id: id,
+                    kind: Some(text::line(&kind)),
+                    target,
+                    by: by.as_deref().map(text::line),
+                    options,
+                    accepted_at: told.at,
+                    deadline,
+                    state: ReceiptState::Accepted,
+                });
+            }
+            CommandFact::Confirmed { kind, proof, effects } => {
+                let state =
+                    ReceiptState::Confirmed { at: told.at, proof: proof.as_deref().map(text::line), effects };
+                self.close_receipt(id, kind, state, told, delta);
+            }
+            CommandFact::Refused { kind, code, reason } => {
+                let state = ReceiptState::Refused {
+                    at: told.at,
+                    code: code.as_deref().map(text::line),
+                    reason: reason.as_deref().map(text::lines),
+                };
+                self.close_receipt(id, kind, state, told, delta);
+            }
+        }
+    }
+
+    fn close_receipt(
+        &mut self,
+        id: CommandId,
+        kind: Option<String>,
+        state: ReceiptState,
+        told: Told,
+        delta: &mut Delta,
+    ) {
+        match self.receipts.get_mut(&id) {
+            Some(receipt) if receipt.state == state => {}
+            Some(receipt) if receipt.state.is_final() => {
+                self.misfit(Misfit::AfterEnd, id.as_str(), "has a second outcome", told, delta);
+            }
+            Some(receipt) => {
+                receipt.state = state;
+                let target = receipt.target.clone();
+                if let Some(ix) = target.and_then(|key| self.find(&key)) {
+                    delta.touch(ix);
+                }
+            }
+            // A command may be refused without ever having been accepted.
+            None => {
+                if matches!(state, ReceiptState::Confirmed { .. }) {
+                    self.misfit(Misfit::UnknownCommand, id.as_str(), "was never accepted", told, delta);
+                }
+                self.keep_receipt(Receipt {
+                    command_id: id,
+                    kind: kind.as_deref().map(text::line),
+                    target: None,
+                    by: None,
+                    options: None,
+                    accepted_at: None,
+                    deadline: None,
+                    state,
+                });
+            }
+        }
+    }
+
+    fn keep_receipt(&mut self, receipt: Receipt) {
+        self.receipt_order.push_back(receipt.command_id.clone());
+        self.receipts.insert(receipt.command_id.clone(), receipt);
+        while self.receipts.len() > RECEIPTS {
+            let is_final = |id: &CommandId| self.receipts.get(id).is_none_or(|known| known.state.is_final());
+            let Some(oldest) = self.receipt_order.iter().position(is_final) else { return };
+            if let Some(id) = self.receipt_order.remove(oldest) {
+                self.drop_receipt(&id);
+            }
+        }
+    }
+
+    fn drop_receipt(&mut self, id: &CommandId) {
+        let target = self.receipts.remove(id).and_then(|receipt| receipt.target);
+        if let Some(node) = target.and_then(|key| self.find(&key)).and_then(|ix| self.nodes.get_mut(ix)) {
+            node.more_mut().receipts.retain(|known| known != id);
+        }
+    }
+}

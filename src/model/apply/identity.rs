@@ -1,0 +1,92 @@
+//! Which node a fact is about: found by any of its keys, made if there is none.
+
+use super::Told;
+use crate::model::anomaly::Misfit;
+use crate::model::delta::Delta;
+use crate::model::key::{Keys, NodeKey};
+use crate::model::node::{Node, NodeKind};
+use crate::model::{Model, NodeIx};
+
+impl Model {
+    /// Returns the node that has these keys; afterwards it has all of them that it can have.
+    pub(super) fn resolve(&mut self, keys: &Keys, told: Told, delta: &mut Delta) -> NodeIx {
+        let mut ix = match self.find(&keys.first) {
+            Some(ix) => ix,
+            // Where another key is known, that node gets this key too.
+            None => match keys.more.iter().find_map(|key| self.find(key)) {
+                Some(known) => match self.add_key(known, &keys.first, told, delta) {
+                    Some(ix) => ix,
+                    None => self.create(&keys.first, told, delta),
+                },
+                None => self.create(&keys.first, told, delta),
+            },
+        };
+        for key in &keys.more {
+            ix = self.add_key(ix, key, told, delta).unwrap_or(ix);
+        }
+        ix
+    }
+
+    fn create(&mut self, key: &NodeKey, told: Told, delta: &mut Delta) -> NodeIx {
+        self.born = self.born.saturating_add(1);
+        let ix = self.nodes.insert(Node::new(key.clone(), told.by, self.born));
+        self.by_key.insert(key.clone(), ix);
+        self.roots.push_back(ix);
+        delta.added.push(ix);
+        self.hang_by_key(ix, key, told, delta);
+        ix
+    }
+
+    /// Hangs a node where its key alone says that it belongs.
+    pub(super) fn hang_by_key(&mut self, ix: NodeIx, key: &NodeKey, told: Told, delta: &mut Delta) {
+        let parent = match key {
+            NodeKey::Subtask(delegation, _) => NodeKey::Delegation(delegation.clone()),
+            NodeKey::Agent(session, _) => NodeKey::Session(session.clone()),
+            NodeKey::Delegation(_)
+            | NodeKey::Session(_)
+            | NodeKey::CliSession(..)
+            | NodeKey::CliAgent(..)
+            | NodeKey::ToolUse(_)
+            | NodeKey::Process(..)
+            | NodeKey::Foreign(..) => return,
+        };
+        let parent = self.resolve(&Keys::from(parent), told, delta);
+        let has_parent = self.get(ix).is_some_and(|node| node.parent.is_some());
+        // A step belongs to its delegation for certain; an agent may hang under another agent instead.
+        if !has_parent || matches!(key, NodeKey::Subtask(..)) {
+            self.hang(ix, parent, None, delta);
+        }
+    }
+
+    /// Gives a node one more key, joining it to the node that has that key; `None` if it can't have it.
+    fn add_key(&mut self, ix: NodeIx, key: &NodeKey, told: Told, delta: &mut Delta) -> Option<NodeIx> {
+        match self.find(key) {
+            Some(other) if other == ix => Some(ix),
+            Some(other) => self.join(ix, other, told, delta),
+            None if self.get(ix).is_some_and(|node| node.keys.iter().any(|own| own.excludes(key))) => {
+                let what = format!("is said to be {key} too");
+                self.misfit_of(Misfit::Identity, ix, &what, told, delta);
+                None
+            }
+            None => {
+                self.by_key.insert(key.clone(), ix);
+                if let Some(node) = self.nodes.get_mut(ix) {
+                    node.keys.push(key.clone());
+                    node.kind = node.kind.max(NodeKind::guess(key));
+                }
+                delta.touch(ix);
+                self.hang_by_key(ix, key, told, delta);
+                Some(ix)
+            }
+        }
+    }
+
+    pub(super) fn see(&mut self, ix: NodeIx, kind: NodeKind, delta: &mut Delta) {
+        if let Some(node) = self.nodes.get_mut(ix)
+            && node.kind < kind
+        {
+            node.kind = kind;
+            delta.touch(ix);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Two nodes that turn out to be one: what each is known by, hangs under, spent and was said to be ends
+//! up on one of them, and nothing is counted twice.
+
+use super::Told;
+use crate::model::anomaly::Misfit;
+use crate::model::delta::Delta;
+use crate::model::node::{Clocks, More, Node};
+use crate::model::{Model, NodeIx};
+
+impl Model {
+    /// Joins two nodes and returns the one that is left; `None` if they cannot be one.
+    pub(super) fn join(&mut self, one: NodeIx, two: NodeIx, told: Told, delta: &mut Delta) -> Option<NodeIx> {
+        let (first, second) = (self.get(one)?, self.get(two)?);
+        if first.keys.iter().any(|key| second.keys.iter().any(|other| key.excludes(other))) {
+            let what = format!("is said to be {} too", self.name_of(two));
+            self.misfit_of(Misfit::Identity, one, &what, told, delta);
+            return None;
+        }
+        let (keep, gone) = self.elder(one, two)?;
+        let before = self.get(gone)?;
+        let (parent, parent_by) = (before.parent, before.parent_by);
+        for child in before.children.clone() {
+            self.detach(child, delta);
+            self.attach(child, Some(keep), delta);
+            delta.moved.push(child);
+        }
+        self.detach(gone, delta);
+        let node = self.nodes.remove(gone)?;
+        delta.joined.push((gone, keep));
+        self.absorb(keep, *node, delta);
+        self.settle_parent(keep, parent.filter(|parent| *parent != keep), parent_by, delta);
+        self.believe(keep, delta);
+        if let Some(at) = self.get(keep).and_then(|node| node.clocks.last_sign) {
+            self.sign_above(keep, at, delta);
+        }
+        delta.touch(keep);
+        Some(keep)
+    }
+
+    /// Returns which node stays. Never the lower of two on one branch: its own ancestors would then hang
+    /// below it.
+    fn elder(&self, one: NodeIx, two: NodeIx) -> Option<(NodeIx, NodeIx)> {
+        if self.ancestors(one).any(|above| above == two) {
+            return Some((two, one));
+        }
+        if self.ancestors(two).any(|above| above == one) {
+            return Some((one, two));
+        }
+        let (first, second) = (self.get(one)?, self.get(two)?);
+        let one_stays = first.kind > second.kind || (first.kind == second.kind && first.born <= second.born);
+        Some(if one_stays { (one, two) } else { (two, one) })
+    }
+
+    fn absorb(&mut self, keep: NodeIx, gone: Node, delta: &mut Delta) {
+        for key in &gone.keys {
+            self.by_key.insert(key.clone(), keep);
+        }
+        for entry in gone.spent {
+            self.book(keep, entry, delta);
+        }
+        if let (Some(index), None) = (gone.index, self.get(keep).and_then(|node| node.index)) {
+            self.set_index(keep, index, delta);
+        }
+        for moment in gone.timeline {
+            self.remember(keep, moment, delta);
+        }
+        for attempt in gone.attempts {
+            self.attempt(keep, attempt, delta);
+        }
+        let Some(node) = self.nodes.get_mut(keep) else { return };
+        node.keys.extend(gone.keys);
+        node.kind = node.kind.max(gone.kind);
+        fill(&mut node.title, gone.title);
+        fill(&mut node.agent, gone.agent);
+        fill(&mut node.provider, gone.provider);
+        fill(&mut node.model.requested, gone.model.requested);
+        fill(&mut node.model.injected, gone.model.injected);
+        fill(&mut node.model.effective, gone.model.effective);
+        fill(&mut node.pattern, gone.pattern);
+        fill(&mut node.progress, gone.progress);
+        fill(&mut node.last_action, gone.last_action);
+        fill(&mut node.next_action, gone.next_action);
+        for claim in gone.claims {
+            match node.claims.iter_mut().find(|known| known.source == claim.source) {
+                Some(known) if known.at < claim.at => *known = claim,
+                Some(_) => {}
+                None => node.claims.push(claim),
+            }
+        }
+        absorb_clocks(&mut node.clocks, &gone.clocks);
+        if let Some(more) = gone.more {
+            absorb_more(node.more_mut(), *more);
+        }
+    }
+
+    /// Hangs the joined node under the other one's parent, where that is better known than its own.
+    fn settle_parent(
+        &mut self,
+        keep: NodeIx,
+        parent: Option<NodeIx>,
+        by: Option<crate::model::key::SourceId>,
+        delta: &mut Delta,
+    ) {
+        let Some(parent) = parent else { return };
+        let Some(node) = self.get(keep) else { return };
+        let below = parent == keep || self.ancestors(parent).any(|above| above == keep);
+        let rank = |by: Option<_>| by.map_or(u8::MAX, |by| self.kind_of(by).rank());
+        let better = node.parent.is_none() || rank(by) < rank(node.parent_by);
+        if better && !below {
+            self.hang(keep, parent, by, delta);
+        }
+        // The other's place may only have followed from a key that the joined node has now.
+        let keys = self.get(keep).map(|node| node.keys.clone()).unwrap_or_default();
+        for key in keys {
+            self.hang_by_key(keep, &key, Told { by: by.unwrap_or_default(), at: None }, delta);
+        }
+    }
+}
+
+fn fill<T>(mine: &mut Option<T>, other: Option<T>) {
+    if mine.is_none() {
+        *mine = other;
+    }
+}
+
+fn absorb_clocks(mine: &mut Clocks, other: &Clocks) {
+    fn earlier<T: Ord>(one: Option<T>, two: Option<T>) -> Option<T> {
+        match (one, two) {
+            (Some(one), Some(two)) => Some(one.min(two)),
+            (one, two) => one.or(two),
+        }
+    }
+    mine.created = earlier(mine.created, other.created);
+    mine.started = earlier(mine.started, other.started);
+    mine.ended = mine.ended.max(other.ended);
+    mine.last_sign = mine.last_sign.max(other.last_sign);
+    fill(&mut mine.since, other.since);
+    fill(&mut mine.accept_by, other.accept_by);
+    fill(&mut mine.finish_by, other.finish_by);
+    fill(&mut mine.may_sleep, other.may_sleep);
+}
+
+fn absorb_more(mine: &mut More, other: More) {
+    fill(&mut mine.handoff, other.handoff);
+    fill(&mut mine.decision, other.decision);
+    fill(&mut mine.outcome, other.outcome);
+    fill(&mut mine.quality, other.quality);
+    fill(&mut mine.task, other.task);
+    fill(&mut mine.depth, other.depth);
+    fill(&mut mine.expected_steps, other.expected_steps);
+    fill(&mut mine.estimate_ms, other.estimate_ms);
+    fill(&mut mine.max_attempts, other.max_attempts);
+    fill(&mut mine.workspace, other.workspace);
+    fill(&mut mine.command, other.command);
+    fill(&mut mine.budget, other.budget);
+    if mine.path.is_empty() {
+        mine.path = other.path;
+    }
+    if mine.depends_on.is_empty() {
+        mine.depends_on = other.depends_on;
+    }
+    mine.questions.extend(other.questions);
+    mine.receipts.extend(other.receipts);
+}

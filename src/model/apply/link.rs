@@ -1,0 +1,204 @@
+//! Where a node hangs: attaching, detaching and moving, with every roll-up above kept right.
+
+use super::Told;
+use crate::model::anomaly::Misfit;
+use crate::model::delta::Delta;
+use crate::model::key::{NodeKey, SourceId};
+use crate::model::node::Node;
+use crate::model::rollup::{Rollup, Share};
+use crate::model::{Model, NodeIx};
+
+impl Model {
+    /// Hangs a node under another, if that makes sense and is not less trusted than what was told before.
+    pub(super) fn hang(&mut self, ix: NodeIx, parent: NodeIx, by: Option<SourceId>, delta: &mut Delta) {
+        let Some(node) = self.get(ix) else { return };
+        let (now, now_by) = (node.parent, node.parent_by);
+        if now == Some(parent) {
+            if let (Some(node), Some(_)) = (self.nodes.get_mut(ix), by) {
+                node.parent_by = by;
+            }
+            return;
+        }
+        let told = Told { by: by.unwrap_or_default(), at: None };
+        if parent == ix || self.ancestors(parent).any(|above| above == ix) {
+            let what = format!("cannot hang under {}, which is below it", self.name_of(parent));
+            self.misfit_of(Misfit::Cycle, ix, &what, told, delta);
+            return;
+        }
+        let rank = |by: Option<SourceId>| by.map_or(u8::MAX, |by| self.kind_of(by).rank());
+        let certain = by.is_some() && now.is_some() && self.belongs_by_key(ix);
+        if certain || (now_by.is_some() && rank(by) > rank(now_by)) {
+            let what = format!("is said to hang under {} too", self.name_of(parent));
+            self.misfit_of(Misfit::SecondParent, ix, &what, told, delta);
+            return;
+        }
+        self.detach(ix, delta);
+        self.attach(ix, Some(parent), delta);
+        if let Some(node) = self.nodes.get_mut(ix) {
+            node.parent_by = by;
+        }
+        delta.moved.push(ix);
+    }
+
+    /// A step hangs under its delegation, whatever anybody says.
+    fn belongs_by_key(&self, ix: NodeIx) -> bool {
+        self.get(ix).is_some_and(|node| node.keys.iter().any(|key| matches!(key, NodeKey::Subtask(..))))
+    }
+
+    /// Takes a node out of its parent or out of the roots; it must be attached again or removed.
+    pub(super) fn detach(&mut self, ix: NodeIx, delta: &mut Delta) {
+        let share = self.share(ix);
+        let Some(node) = self.nodes.get_mut(ix) else { return };
+        let Some(parent) = node.parent.take() else {
+            let place = node.place();
+            let at = self.roots.partition_point(|root| self.place_of(*root) < place);
+            if self.roots.get(at) == Some(&ix) {
+                self.roots.remove(at);
+            }
+            return;
+        };
+        let place = node.place();
+        let at = self.position(parent, place);
+        let height = self.height(parent);
+        if let Some(node) = self.nodes.get_mut(parent) {
+            if node.children.get(at) == Some(&ix) {
+                node.children.remove(at);
+            }
+            if let Some(rollup) = &mut node.rollup {
+                rollup.remove_child(share.height, share.word);
+            }
+        }
+        self.each_above(ix, Some(parent), delta, |rollup| rollup.subtract(&share));
+        if let Some(node) = self.nodes.get_mut(parent)
+            && node.children.is_empty()
+        {
+            node.rollup = None;
+        }
+        self.height_changed(parent, height, delta);
+    }
+
+    /// Puts a detached node under a parent, or among the roots, at its place.
+    pub(super) fn attach(&mut self, ix: NodeIx, parent: Option<NodeIx>, delta: &mut Delta) {
+        let place = self.place_of(ix);
+        let Some(parent) = parent else {
+            let at = self.roots.partition_point(|root| self.place_of(*root) < place);
+            self.roots.insert(at, ix);
+            return;
+        };
+        let share = self.share(ix);
+        let at = self.position(parent, place);
+        let height = self.height(parent);
+        if let Some(node) = self.nodes.get_mut(ix) {
+            node.parent = Some(parent);
+        }
+        if let Some(node) = self.nodes.get_mut(parent) {
+            node.children.insert(at, ix);
+            node.rollup.get_or_insert_default().add_child(share.height, share.word);
+        }
+        self.each_above(ix, Some(parent), delta, |rollup| rollup.add(&share));
+        self.height_changed(parent, height, delta);
+        if let Some(at) = share.last_sign {
+            self.sign_above(ix, at, delta);
+        }
+    }
+
+    /// Changes the roll-up of a node and of all above it.
+    pub(super) fn each_above(
+        &mut self,
+        ix: NodeIx,
+        from: Option<NodeIx>,
+        delta: &mut Delta,
+        mut change: impl FnMut(&mut Rollup),
+    ) {
+        debug_assert_ne!(from, Some(ix), "a node is not above itself");
+        let mut next = from;
+        while let Some(above) = next {
+            let Some(node) = self.nodes.get_mut(above) else { return };
+            if let Some(rollup) = &mut node.rollup {
+                change(rollup);
+            }
+            next = node.parent;
+            delta.touch(above);
+        }
+    }
+
+    /// Tells the nodes above that this one's subtree has another height than before.
+    fn height_changed(&mut self, ix: NodeIx, mut before: usize, delta: &mut Delta) {
+        let mut ix = ix;
+        loop {
+            let after = self.height(ix);
+            let Some(node) = self.get(ix).filter(|_| after != before) else { return };
+            let (Some(parent), word) = (node.parent, node.status.word()) else { return };
+            let above = self.height(parent);
+            if let Some(rollup) = self.nodes.get_mut(parent).and_then(|node| node.rollup.as_mut()) {
+                rollup.child_height(before, after, word);
+            }
+            delta.touch(parent);
+            (ix, before) = (parent, above);
+        }
+    }
+
+    /// Puts a node at the place among its siblings that its index now says.
+    pub(super) fn set_index(&mut self, ix: NodeIx, index: u32, delta: &mut Delta) {
+        let Some(node) = self.get(ix) else { return };
+        if node.index == Some(index) {
+            return;
+        }
+        let (parent, before) = (node.parent, node.place());
+        let old = match parent {
+            Some(parent) => self.position(parent, before),
+            None => self.roots.partition_point(|root| self.place_of(*root) < before),
+        };
+        // Taken out before the index changes, since siblings are found by their order.
+        match parent.and_then(|parent| self.nodes.get_mut(parent)) {
+            Some(above) if above.children.get(old) == Some(&ix) => drop(above.children.remove(old)),
+            Some(_) => {}
+            None => drop(self.roots.remove(old)),
+        }
+        if let Some(node) = self.nodes.get_mut(ix) {
+            node.index = Some(index);
+        }
+        let after = self.place_of(ix);
+        match parent {
+            Some(parent) => {
+                let new = self.position(parent, after);
+                if let Some(above) = self.nodes.get_mut(parent) {
+                    above.children.insert(new, ix);
+                }
+            }
+            None => {
+                let new = self.roots.partition_point(|root| self.place_of(*root) < after);
+                self.roots.insert(new, ix);
+            }
+        }
+        delta.moved.push(ix);
+    }
+
+    fn place_of(&self, ix: NodeIx) -> (u32, u32) {
+        self.get(ix).map_or((u32::MAX, u32::MAX), Node::place)
+    }
+
+    fn position(&self, parent: NodeIx, place: (u32, u32)) -> usize {
+        self.get(parent)
+            .map_or(0, |node| node.children.partition_point(|child| self.place_of(*child) < place))
+    }
+
+    pub(super) fn height(&self, ix: NodeIx) -> usize {
+        self.get(ix).and_then(Node::rollup).map_or(0, Rollup::height)
+    }
+
+    /// Returns what a subtree brings to the roll-ups above it.
+    fn share(&self, ix: NodeIx) -> Share {
+        let Some(node) = self.get(ix) else { return Share::default() };
+        let word = node.status.word();
+        let mut tally = node.rollup().map(|rollup| rollup.descendants).unwrap_or_default();
+        tally.plus(word, 1);
+        Share {
+            spend: node.subtree_spend(),
+            tally,
+            height: self.height(ix),
+            word,
+            last_sign: node.clocks.last_sign,
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Tokens and money: each message counts once, whoever tells it and however often.
+
+use super::Told;
+use crate::model::delta::Delta;
+use crate::model::fact::{Scope, UsageReport};
+use crate::model::node::{Node, Spent};
+use crate::model::usage::Spend;
+use crate::model::{Model, NodeIx};
+
+impl Model {
+    /// Books what a message used.
+    ///
+    /// A message that is known already is a repeat: of each count the larger is right, since streams tell
+    /// a message again and again, ever longer. It stays with the node that it was first told of, unless
+    /// now one below that node claims it: the agent that really sent it, not the session around it.
+    pub(super) fn use_tokens(&mut self, ix: NodeIx, report: UsageReport, told: Told, delta: &mut Delta) {
+        let model = report.model.as_deref().map(|name| self.intern(name));
+        let fresh = Spent {
+            id: report.id,
+            is_total: report.scope == Scope::Total,
+            model,
+            tokens: report.tokens,
+            cost: report.cost,
+        };
+        match fresh.id.as_ref().and_then(|id| self.ledger.get(id).copied()) {
+            Some((owner, place)) => {
+                let moves = owner != ix && self.ancestors(ix).any(|above| above == owner);
+                self.repeat(owner, place, &fresh, delta);
+                if moves {
+                    self.move_entry(owner, place, ix, delta);
+                }
+            }
+            None => self.book(ix, fresh, delta),
+        }
+        if let Some(at) = told.at {
+            self.sign(ix, at, delta);
+        }
+    }
+
+    /// Adds an entry to a node, and its spend to all above.
+    pub(super) fn book(&mut self, ix: NodeIx, entry: Spent, delta: &mut Delta) {
+        self.change_spend(ix, delta, |node, place| {
+            add_to_sums(node, &entry);
+            place.clone_from(&entry.id);
+            node.spent.push(entry);
+        });
+    }
+
+    /// Takes in what a known message is said to have used now.
+    fn repeat(&mut self, owner: NodeIx, place: usize, fresh: &Spent, delta: &mut Delta) {
+        self.change_spend(owner, delta, |node, _| {
+            let Some(known) = node.spent.get(place).cloned() else { return };
+            let entry = Spent {
+                id: known.id.clone(),
+                is_total: known.is_total && fresh.is_total,
+                model: known.model.clone().or_else(|| fresh.model.clone()),
+                tokens: known.tokens.max(&fresh.tokens),
+                cost: known.cost.max(fresh.cost),
+            };
+            subtract_from_sums(node, &known);
+            add_to_sums(node, &entry);
+            if let Some(slot) = node.spent.get_mut(place) {
+                *slot = entry;
+            }
+        });
+    }
+
+    fn move_entry(&mut self, owner: NodeIx, place: usize, to: NodeIx, delta: &mut Delta) {
+        let mut moved = None;
+        self.change_spend(owner, delta, |node, _| {
+            if place < node.spent.len() {
+                let entry = node.spent.swap_remove(place);
+                subtract_from_sums(node, &entry);
+                moved = Some(entry);
+            }
+        });
+        // The last entry took the place of the one that left.
+        if let Some(id) = self.get(owner).and_then(|node| node.spent.get(place)?.id.clone()) {
+            self.ledger.insert(id, (owner, place));
+        }
+        if let Some(entry) = moved {
+            self.book(to, entry, delta);
+        }
+    }
+
+    /// Changes what a node spent, then every roll-up above by the difference.
+    fn change_spend(
+        &mut self,
+        ix: NodeIx,
+        delta: &mut Delta,
+        change: impl FnOnce(&mut Node, &mut Option<std::sync::Arc<str>>),
+    ) {
+        let Some(node) = self.nodes.get_mut(ix) else { return };
+        let before = node.own_spend();
+        let mut booked = None;
+        change(node, &mut booked);
+        let (after, parent) = (node.own_spend(), node.parent);
+        if let Some(id) = booked {
+            self.ledger.insert(id, (ix, node.spent.len().saturating_sub(1)));
+        }
+        if before != after {
+            delta.touch(ix);
+            self.each_above(ix, parent, delta, |rollup| {
+                rollup.below.subtract(&before);
+                rollup.below.add(&after);
+            });
+        }
+    }
+}
+
+fn add_to_sums(node: &mut Node, entry: &Spent) {
+    let spend = Spend::message(entry.tokens, entry.cost);
+    if entry.is_total {
+        node.sums.totals.get_or_insert_default().add(&spend);
+    } else {
+        node.sums.messages.add(&spend);
+        node.sums.message_count += 1;
+    }
+}
+
+fn subtract_from_sums(node: &mut Node, entry: &Spent) {
+    let spend = Spend::message(entry.tokens, entry.cost);
+    if entry.is_total {
+        node.sums.totals.get_or_insert_default().subtract(&spend);
+    } else {
+        node.sums.messages.subtract(&spend);
+        node.sums.message_count -= 1;
+    }
+}

@@ -1,0 +1,382 @@
+//! A node: everything that is known of one delegation, subtask, session or agent.
+//!
+//! What most nodes have is a field; what few have is in [`More`], so that a hundred thousand nodes stay
+//! small. Nodes are changed by `apply` only.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::arena::NodeIx;
+use super::event::payload::{Budget, Progress};
+use super::handoff::{Decision, Handoff, Outcome};
+use super::id::{CommandId, QuestionId, Seq, SessionId, SubtaskId, TaskId};
+use super::key::{NodeKey, SourceId};
+use super::rollup::Rollup;
+use super::status::Status;
+use super::time::Stamp;
+use super::usage::{Spend, Tokens, Usd};
+
+/// What a node is. The order is that of belief: where sources differ, the greater kind stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NodeKind {
+    Group,
+    Session,
+    Agent,
+    Subtask,
+    Delegation,
+}
+
+impl NodeKind {
+    /// Returns the word for this kind in JSON and on screen.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Group => "group",
+            Self::Session => "session",
+            Self::Agent => "agent",
+            Self::Subtask => "subtask",
+            Self::Delegation => "delegation",
+        }
+    }
+
+    /// Returns what a key lets one expect before any source told.
+    pub fn guess(key: &NodeKey) -> Self {
+        match key {
+            NodeKey::Delegation(_) => Self::Delegation,
+            NodeKey::Subtask(..) => Self::Subtask,
+            NodeKey::Session(_) | NodeKey::CliSession(..) | NodeKey::Process(..) => Self::Session,
+            NodeKey::Agent(..) | NodeKey::CliAgent(..) | NodeKey::ToolUse(_) => Self::Agent,
+            NodeKey::Foreign(..) => Self::Group,
+        }
+    }
+}
+
+/// Everything that is known of one node.
+#[derive(Debug)]
+pub struct Node {
+    pub kind: NodeKind,
+    /// Its names, the first one first.
+    pub keys: Vec<NodeKey>,
+    pub(super) parent: Option<NodeIx>,
+    /// Who said what its parent is; `None` while that only follows from its key.
+    pub(super) parent_by: Option<SourceId>,
+    pub(super) children: Vec<NodeIx>,
+    /// Who spoke of it first.
+    pub(super) first_source: SourceId,
+    /// When it came into the model, as a count: the order of siblings without an index.
+    pub(super) born: u32,
+    /// Its place among its siblings, where told.
+    pub index: Option<u32>,
+    pub title: Option<Box<str>>,
+    pub agent: Option<Arc<str>>,
+    pub provider: Option<Arc<str>>,
+    pub model: Models,
+    pub pattern: Option<Arc<str>>,
+    /// The attempt that runs or ran last, from 1; 0 while nothing was tried.
+    pub attempt: u32,
+    pub attempts: Vec<Attempt>,
+    /// The state in force: of all claims the most trusted, with what the clocks made of it.
+    pub status: Status,
+    /// What each source says of its state.
+    pub claims: Vec<Claim>,
+    pub clocks: Clocks,
+    pub progress: Option<Progress>,
+    pub last_action: Option<Box<str>>,
+    pub next_action: Option<Box<str>>,
+    /// Each message that is known to have been paid for here.
+    pub spent: Vec<Spent>,
+    pub(super) sums: Sums,
+    pub timeline: Vec<Moment>,
+    pub(super) rollup: Option<Box<Rollup>>,
+    pub(super) more: Option<Box<More>>,
+}
+
+/// What few nodes have.
+#[derive(Debug, Default)]
+pub struct More {
+    pub handoff: Option<Box<Handoff>>,
+    pub decision: Option<Box<Decision>>,
+    pub outcome: Option<Box<Outcome>>,
+    pub quality: Option<f64>,
+    pub task: Option<TaskId>,
+    pub path: Vec<String>,
+    pub depth: Option<u32>,
+    pub depends_on: Vec<SubtaskId>,
+    pub expected_steps: Option<u32>,
+    pub estimate_ms: Option<u64>,
+    pub max_attempts: Option<u32>,
+    pub workspace: Option<Box<str>>,
+    pub command: Option<Box<str>>,
+    pub budget: Option<Budget>,
+    pub questions: Vec<Question>,
+    pub receipts: Vec<CommandId>,
+}
+
+/// The models of a node: what was asked for, what a hook put in, what ran.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Models {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub injected: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective: Option<Arc<str>>,
+}
+
+impl Models {
+    /// Returns the model that ran, else the one that should.
+    pub fn best(&self) -> Option<&Arc<str>> {
+        self.effective.as_ref().or(self.injected.as_ref()).or(self.requested.as_ref())
+    }
+}
+
+/// What one source says of a node's state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    pub source: SourceId,
+    /// The attempt that it is about; 0 where that was not told.
+    pub attempt: u32,
+    /// Since when, by that source.
+    pub at: Option<Stamp>,
+    /// The source's own word, where it is not the canonical one.
+    pub raw: Option<Box<str>>,
+    pub status: Status,
+}
+
+/// The moments of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Clocks {
+    pub created: Option<Stamp>,
+    pub started: Option<Stamp>,
+    pub ended: Option<Stamp>,
+    /// Since when it is in its state.
+    pub since: Option<Stamp>,
+    /// An offer expires.
+    pub accept_by: Option<Stamp>,
+    /// The deadline.
+    pub finish_by: Option<Stamp>,
+    /// The last sign of life, of this node or of anything below it.
+    pub last_sign: Option<Stamp>,
+    /// How long it may be silent, in milliseconds.
+    pub may_sleep: Option<u64>,
+    /// The next instant for which the model has an alarm.
+    pub(super) alarm: Option<Stamp>,
+}
+
+/// One attempt of a subtask: one session.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Attempt {
+    pub attempt: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intended_at: Option<Stamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Stamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Stamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid_start: Option<u64>,
+    /// Seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// Why its session was lost or ended, where that was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Box<str>>,
+}
+
+impl Attempt {
+    /// Fills in what `later` tells.
+    pub(super) fn update(&mut self, later: Self) {
+        fn set<T>(mine: &mut Option<T>, told: Option<T>) {
+            if told.is_some() {
+                *mine = told;
+            }
+        }
+        set(&mut self.session_id, later.session_id);
+        set(&mut self.agent, later.agent);
+        set(&mut self.model, later.model);
+        set(&mut self.intended_at, later.intended_at);
+        set(&mut self.started_at, later.started_at);
+        set(&mut self.ended_at, later.ended_at);
+        set(&mut self.pid, later.pid);
+        set(&mut self.pid_start, later.pid_start);
+        set(&mut self.timeout, later.timeout);
+        set(&mut self.exit_code, later.exit_code);
+        set(&mut self.signal, later.signal);
+        set(&mut self.reason, later.reason);
+    }
+}
+
+/// A message that was paid for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spent {
+    pub id: Option<Arc<str>>,
+    /// Whether it stands for a whole session, and counts only while no message is known.
+    pub is_total: bool,
+    pub model: Option<Arc<str>>,
+    pub tokens: Tokens,
+    pub cost: Option<Usd>,
+}
+
+/// What the entries of `spent` add up to.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(super) struct Sums {
+    pub messages: Spend,
+    pub message_count: u32,
+    /// Boxed: only foreign sources tell totals.
+    pub totals: Option<Box<Spend>>,
+}
+
+/// Something for the timeline.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moment {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Stamp>,
+    #[serde(default)]
+    pub seq: Seq,
+    /// The event's name.
+    #[serde(rename = "type")]
+    pub name: Arc<str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<Box<str>>,
+}
+
+/// A question that waits for an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    pub question_id: QuestionId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_at: Option<Stamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<Box<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<Box<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Value>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<String>,
+}
+
+impl Node {
+    pub(super) fn new(key: NodeKey, source: SourceId, born: u32) -> Self {
+        Self {
+            kind: NodeKind::guess(&key),
+            keys: vec![key],
+            parent: None,
+            parent_by: None,
+            children: Vec::new(),
+            first_source: source,
+            born,
+            index: None,
+            title: None,
+            agent: None,
+            provider: None,
+            model: Models::default(),
+            pattern: None,
+            attempt: 0,
+            attempts: Vec::new(),
+            status: Status::Unknown,
+            claims: Vec::new(),
+            clocks: Clocks::default(),
+            progress: None,
+            last_action: None,
+            next_action: None,
+            spent: Vec::new(),
+            sums: Sums::default(),
+            timeline: Vec::new(),
+            rollup: None,
+            more: None,
+        }
+    }
+
+    /// Returns the node that this one hangs under.
+    pub fn parent(&self) -> Option<NodeIx> {
+        self.parent
+    }
+
+    /// Returns the nodes below this one, in the order in which they are shown.
+    pub fn children(&self) -> &[NodeIx] {
+        &self.children
+    }
+
+    /// Returns what few nodes have, where this one has any of it.
+    pub fn more(&self) -> Option<&More> {
+        self.more.as_deref()
+    }
+
+    pub(super) fn more_mut(&mut self) -> &mut More {
+        self.more.get_or_insert_default()
+    }
+
+    /// Returns what all nodes below this one add up to.
+    pub fn rollup(&self) -> Option<&Rollup> {
+        self.rollup.as_deref()
+    }
+
+    /// Returns what this node itself spent: its messages, or where none is known, the totals told.
+    pub fn own_spend(&self) -> Spend {
+        match &self.sums.totals {
+            Some(totals) if self.sums.message_count == 0 => **totals,
+            Some(_) | None => self.sums.messages,
+        }
+    }
+
+    /// Returns what this node and everything below it spent.
+    pub fn subtree_spend(&self) -> Spend {
+        let mut sum = self.own_spend();
+        if let Some(rollup) = self.rollup() {
+            sum.add(&rollup.below);
+        }
+        sum
+    }
+
+    /// Returns every source that spoke of this node.
+    pub fn sources(&self) -> Vec<SourceId> {
+        let mut sources = vec![self.first_source];
+        sources.extend(self.claims.iter().map(|claim| claim.source));
+        sources.sort_unstable();
+        sources.dedup();
+        sources
+    }
+
+    /// Returns the claims that say something else than the state in force.
+    pub fn dissent(&self) -> impl Iterator<Item = &Claim> {
+        self.claims.iter().filter(|claim| claim.status.told() != self.status.told())
+    }
+
+    /// Returns how far it is: as told, else as its steps tell.
+    pub fn progress(&self) -> Option<Progress> {
+        if self.progress.is_some() {
+            return self.progress;
+        }
+        let expected = self.more().and_then(|more| more.expected_steps).map_or(0, u64::from);
+        let (done, known) = self.rollup().map_or((0, 0), Rollup::steps);
+        let total = known.max(expected);
+        let percent = (done * 100).checked_div(total)?;
+        Some(Progress {
+            current: Some(done),
+            total: Some(total),
+            percent: Some(u8::try_from(percent).unwrap_or(100)),
+        })
+    }
+
+    /// Returns where siblings stand: by index where told, then by when they came.
+    pub(super) fn place(&self) -> (u32, u32) {
+        (self.index.unwrap_or(u32::MAX), self.born)
+    }
+}

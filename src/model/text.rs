@@ -1,0 +1,119 @@
+//! Text from outside is hostile until cleaned: what this file lets through can be shown on any terminal.
+//!
+//! Escape sequences are removed whole, control characters and marks that reorder or hide text singly.
+//! Cleaning what is clean changes nothing, so it may be done at every boundary.
+
+/// Longest line that a display field keeps, in bytes. Titles and actions are read at a glance.
+const LINE_LIMIT: usize = 1024;
+/// Longest text of several lines that a field keeps, in bytes. Whole outputs live in session logs.
+const TEXT_LIMIT: usize = 64 * 1024;
+
+/// Cleans text for one line: line breaks and tabs become spaces.
+pub fn line(text: &str) -> Box<str> {
+    clean(text, LINE_LIMIT, false)
+}
+
+/// Cleans text of several lines: line breaks stay.
+pub fn lines(text: &str) -> Box<str> {
+    clean(text, TEXT_LIMIT, true)
+}
+
+fn clean(text: &str, limit: usize, keep_breaks: bool) -> Box<str> {
+    if text.len() <= limit && text.bytes().all(|b| (0x20..0x7f).contains(&b)) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len().min(limit));
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let kept = match c {
+            '\n' if keep_breaks => Some('\n'),
+            '\n' | '\t' => Some(' '),
+            '\u{1b}' | '\u{9b}' | '\u{9d}' | '\u{90}' | '\u{98}' | '\u{9e}' | '\u{9f}' => {
+                skip_sequence(c, &mut chars);
+                None
+            }
+            c if c.is_control() || is_hidden(c) => None,
+            c => Some(c),
+        };
+        out.extend(kept);
+    }
+    if out.len() > limit {
+        // After cleaning, so that the cut text is within the limit and is not cut again.
+        out.truncate(out.floor_char_boundary(limit - '…'.len_utf8()));
+        out.push('…');
+    }
+    out.into()
+}
+
+/// Skips the rest of an escape sequence that began with `first`.
+fn skip_sequence(first: char, chars: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    let introducer = if first == '\u{1b}' { chars.next_if(|c| !c.is_control()) } else { Some(first) };
+    match introducer {
+        // Control sequence: parameters, then one final character.
+        Some('[' | '\u{9b}') => {
+            while chars.next_if(|c| ('\u{20}'..='\u{3f}').contains(c)).is_some() {}
+            chars.next_if(|c| ('\u{40}'..='\u{7e}').contains(c));
+        }
+        // Strings (title, clipboard, links): up to the bell or the string terminator.
+        Some(']' | 'P' | 'X' | '^' | '_' | '\u{9d}' | '\u{90}' | '\u{98}' | '\u{9e}' | '\u{9f}') => {
+            while chars.next_if(|c| !matches!(c, '\u{7}' | '\u{9c}' | '\u{1b}' | '\n')).is_some() {}
+            if chars.next_if(|c| matches!(c, '\u{7}' | '\u{9c}')).is_none()
+                && chars.next_if_eq(&'\u{1b}').is_some()
+            {
+                chars.next_if_eq(&'\\');
+            }
+        }
+        // Two or three characters: a charset or a single function.
+        Some(' '..='/') => {
+            chars.next_if(|c| ('0'..='~').contains(c));
+        }
+        Some(_) | None => {}
+    }
+}
+
+/// Marks that reorder or hide what stands around them. The joiners stay: emoji and many scripts need them.
+fn is_hidden(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("plain", "plain")]
+    #[case("a\tb\nc", "a b c")]
+    #[case("\u{1b}[31mred\u{1b}[0m", "red")]
+    #[case("\u{1b}]0;title\u{7}x", "x")]
+    #[case("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link")]
+    #[case("\u{1b}]52;c;ZXZpbA==\nnext", " next")]
+    #[case("\u{9b}2Jx", "x")]
+    #[case("\u{1b}(Bx", "x")]
+    #[case("\u{1b}", "")]
+    #[case("bell\u{7} del\u{7f} nul\0", "bell del nul")]
+    #[case("a\u{202e}b\u{2066}c\u{200b}d\u{feff}", "abcd")]
+    #[case("👨\u{200d}👩 漢字", "👨\u{200d}👩 漢字")]
+    fn what_would_move_colour_or_hide_is_gone(#[case] raw: &str, #[case] shown: &str) {
+        assert_eq!(&*line(raw), shown);
+    }
+
+    #[test]
+    fn long_text_is_cut_at_a_character_and_says_so() {
+        let cut = line(&"漢".repeat(2000));
+        assert!(cut.len() <= LINE_LIMIT && cut.ends_with('…'));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_dangerous_passes_and_cleaning_twice_changes_nothing(raw in "(\\PC|[\\x00-\\x1f\\x7f-\\u{9f}]|\u{1b}[\\[\\]P(]|\u{202e}){0,60}") {
+            let once = lines(&raw);
+            prop_assert!(once.chars().all(|c| c == '\n' || !(c.is_control() || is_hidden(c))));
+            prop_assert_eq!(&lines(&once), &once);
+        }
+    }
+}

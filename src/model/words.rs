@@ -1,0 +1,101 @@
+//! The one table of status words: (source, field, word) → canonical word.
+//!
+//! The same word means different things in different places ("planned" is a state of a task and a result
+//! of a planning agent; "pending" is an offer in a delegation record and a queue place elsewhere), so no
+//! word is read without its place. Letter case, and whether words are joined by `-`, `_` or a space, do
+//! not matter. The raw word is kept by the caller.
+
+use super::key::SourceKind;
+use super::status::{StatusWord, WORDS};
+
+/// Which field of a source a status word stood in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Field {
+    /// The state of a delegation.
+    Delegation,
+    /// The state of a subtask, task or task node.
+    Task,
+    /// The state of a running session, agent or worker.
+    Session,
+    /// What an agent said in its return.
+    Return,
+}
+
+/// Returns what a word means in its place.
+pub fn meaning(source: SourceKind, field: Field, word: &str) -> StatusWord {
+    if source == SourceKind::Engine
+        && let Some((canonical, _)) = WORDS.iter().find(|(_, name)| *name == word)
+    {
+        return *canonical;
+    }
+    let word: String = word
+        .trim()
+        .chars()
+        .map(|c| if matches!(c, '-' | ' ') { '_' } else { c.to_ascii_lowercase() })
+        .collect();
+    look_up(source, field, &word)
+}
+
+fn look_up(source: SourceKind, field: Field, word: &str) -> StatusWord {
+    use SourceKind::{Idumb, Plain};
+    use StatusWord as W;
+    match (source, field, word) {
+        // A delegation record that was made and not yet accepted.
+        (Idumb | Plain, Field::Delegation, "pending") => W::Offered,
+        // Results of a planning or preparing agent, not states of a task.
+        (_, Field::Return, "planned" | "ready") => W::Done,
+
+        (_, _, "pending" | "queued" | "planned" | "not_started" | "ready" | "waiting" | "draft") => W::Queued,
+        (_, _, "idle" | "todo" | "tasks_created") => W::Queued,
+        (_, _, "offered" | "proposed") => W::Offered,
+        (_, _, "running" | "accepted" | "active" | "in_progress" | "started" | "implementing") => W::Running,
+        (_, _, "researching" | "planning" | "revising" | "executing" | "working" | "polling") => W::Running,
+        (_, _, "initializing" | "delegating" | "completing" | "stale") => W::Running,
+        (_, _, "paused" | "on_hold" | "deferred") => W::Paused,
+        (_, _, "blocked" | "quarantined") => W::Blocked,
+        (_, _, "review" | "awaiting_confirmation" | "ready_for_postflight" | "draining" | "expanded") => {
+            W::Review
+        }
+        (_, _, "completed" | "complete" | "done" | "success" | "finished" | "implemented") => W::Done,
+        (_, _, "researched" | "research_done" | "research_complete" | "research_completed") => W::Done,
+        (_, _, "research_ready" | "report_ready" | "report_written" | "revised" | "archived") => W::Done,
+        (_, _, "partial") => W::Partial,
+        (_, _, "failed" | "error") => W::Failed,
+        (_, _, "rejected") => W::Rejected,
+        (_, _, "cancelled" | "canceled" | "abandoned" | "superseded" | "terminated") => W::Cancelled,
+        (_, _, "stopped" | "shutdown" | "ended") => W::Cancelled,
+        (_, _, "skipped") => W::Skipped,
+        (_, _, "expired") => W::Expired,
+        (_, _, "timeout" | "timed_out") => W::TimedOut,
+        (_, _, _) => W::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(SourceKind::Idumb, Field::Delegation, "pending", StatusWord::Offered)]
+    #[case(SourceKind::Plain, Field::Delegation, "pending", StatusWord::Offered)]
+    #[case(SourceKind::Plain, Field::Task, "pending", StatusWord::Queued)]
+    #[case(SourceKind::ProofChecker, Field::Task, "planned", StatusWord::Queued)]
+    #[case(SourceKind::ProofChecker, Field::Return, "planned", StatusWord::Done)]
+    #[case(SourceKind::MultiAgentTemplate, Field::Task, "in-progress", StatusWord::Running)]
+    #[case(SourceKind::MultiAgentTemplate, Field::Task, "In Progress", StatusWord::Running)]
+    #[case(SourceKind::Plain, Field::Session, "timeout", StatusWord::TimedOut)]
+    #[case(SourceKind::Plain, Field::Session, "SUCCESS", StatusWord::Done)]
+    #[case(SourceKind::Engine, Field::Task, "timed-out", StatusWord::TimedOut)]
+    #[case(SourceKind::Engine, Field::Task, "sung", StatusWord::Unknown)]
+    #[case(SourceKind::Plain, Field::Task, "", StatusWord::Unknown)]
+    fn a_word_is_read_in_its_place(
+        #[case] source: SourceKind,
+        #[case] field: Field,
+        #[case] word: &str,
+        #[case] means: StatusWord,
+    ) {
+        assert_eq!(meaning(source, field, word), means);
+    }
+}
