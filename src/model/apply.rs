@@ -47,7 +47,7 @@ impl Model {
     fn take_in(&mut self, fact: Fact, delta: &mut Delta) {
         let told = Told { by: fact.source, at: fact.at };
         match fact.about {
-            About::Node(keys, NodeFact::Gone) => self.forget(&keys, delta),
+            About::Node(keys, NodeFact::Gone) => self.forget(&keys, told.by, delta),
             About::Node(keys, NodeFact::Under(parent)) => {
                 let ix = self.resolve(&keys, told, delta);
                 let parent = self.resolve(&parent, told, delta);
@@ -63,7 +63,7 @@ impl Model {
             About::Command(id, what) => self.learn_command(id, what, told, delta),
             About::Engine(what) => self.learn_engine(what, told, delta),
             About::Settings(settings) => {
-                self.settings = Some(settings);
+                self.source_mut(told.by).settings = Some(settings);
                 delta.around = true;
             }
             About::Anomaly(anomaly) => {

@@ -17,7 +17,7 @@ use super::command::Receipt;
 use super::event::payload::{Budget, Progress};
 use super::handoff::{Decision, Outcome};
 use super::id::{DelegationId, SubtaskId, TaskId};
-use super::key::NodeKey;
+use super::key::{NodeKey, SourceId};
 use super::node::{Attempt, Models, Moment, Node, NodeKind, Question, Spent};
 use super::status::StatusWord;
 use super::time::Stamp;
@@ -139,14 +139,19 @@ pub struct UsageRecord {
     pub cost: Option<Usd>,
 }
 
-/// Writes the whole model down.
-pub fn model_record(model: &Model) -> ModelRecord {
+/// Writes the whole model down, with the engine, settings and receipts of one source.
+pub fn model_record(model: &Model, source: SourceId) -> ModelRecord {
     let receipts = model.receipt_order.iter().filter_map(|id| model.receipts.get(id).cloned());
+    let receipts = receipts.filter(|receipt| receipt.source == source);
+    let (engine, settings) = model
+        .source(source)
+        .map(|source| (source.engine.clone(), source.settings.clone()))
+        .unwrap_or_default();
     ModelRecord {
         delegations: records(model),
         receipts: receipts.collect(),
-        engine: model.engine.clone(),
-        settings: model.settings.clone(),
+        engine,
+        settings,
         anomalies: model.anomalies.recent.iter().cloned().collect(),
     }
 }

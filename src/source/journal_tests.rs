@@ -46,19 +46,19 @@ fn a_snapshot_at_any_event_and_the_tail_equal_a_replay_from_the_start() {
         let events = events(seed);
         let mut whole = empty();
         replay(&mut whole, &events);
-        let whole = record::model_record(&whole);
+        let whole = record::model_record(&whole, SOURCE);
         for cut in (0..=events.len()).step_by(7) {
             let (head, tail) = events.split_at(cut);
             let mut before = empty();
             replay(&mut before, head);
-            let text = serde_json::to_string(&record::model_record(&before)).unwrap();
+            let text = serde_json::to_string(&record::model_record(&before, SOURCE)).unwrap();
             let mut facts = Vec::new();
             restore::model_facts(serde_json::from_str(&text).unwrap(), SOURCE, &mut facts);
             let mut after = empty();
             let _ = after.apply_all(facts);
             assert_eq!(after.anomalies().recent, before.anomalies().recent, "cut at {cut}");
             replay(&mut after, tail);
-            assert_eq!(record::model_record(&after), whole, "seed {seed}, cut at {cut}");
+            assert_eq!(record::model_record(&after, SOURCE), whole, "seed {seed}, cut at {cut}");
         }
     }
 }

@@ -5,9 +5,9 @@ use crate::model::advance::Alarm;
 use crate::model::anomaly::Misfit;
 use crate::model::command::{CommandFact, Receipt, ReceiptState};
 use crate::model::delta::Delta;
-use crate::model::fact::{EngineFact, SourceFact, SourceState};
-use crate::model::id::{CommandId, Seq};
-use crate::model::key::{SourceId, SourceKind};
+use crate::model::fact::{EngineFact, SourceFact};
+use crate::model::id::CommandId;
+use crate::model::key::SourceId;
 use crate::model::{Engine, Model, Source, text};
 
 /// How many receipts are kept; of more, the oldest that are final go.
@@ -15,12 +15,7 @@ const RECEIPTS: usize = 256;
 
 impl Model {
     pub(super) fn learn_source(&mut self, id: SourceId, what: SourceFact, delta: &mut Delta) {
-        let source = self.sources.entry(id).or_insert_with(|| Source {
-            kind: SourceKind::Unknown,
-            root: "".into(),
-            state: SourceState::Ok,
-            seq: Seq(0),
-        });
+        let source = self.source_mut(id);
         match what {
             SourceFact::Opened { kind, root } => {
                 source.kind = kind;
@@ -33,15 +28,22 @@ impl Model {
                 return;
             }
             SourceFact::Reset => {
-                source.seq = Seq(0);
+                *source = Source { kind: source.kind, root: source.root.clone(), ..Source::unknown() };
+                self.receipts.retain(|_, receipt| receipt.source != id);
+                self.receipt_order.retain(|command| self.receipts.contains_key(command));
                 self.reset_source(id, delta);
             }
         }
         delta.around = true;
     }
 
+    pub(super) fn source_mut(&mut self, id: SourceId) -> &mut Source {
+        self.sources.entry(id).or_insert_with(Source::unknown)
+    }
+
     pub(super) fn learn_engine(&mut self, what: EngineFact, told: Told, delta: &mut Delta) {
-        self.engine = match what {
+        let engine = &mut self.source_mut(told.by).engine;
+        *engine = match what {
             EngineFact::Started { pid, version, epoch } => Engine {
                 running: true,
                 pid,
@@ -54,7 +56,7 @@ impl Model {
                 running: false,
                 since: told.at,
                 why: why.as_deref().map(text::line),
-                ..std::mem::take(&mut self.engine)
+                ..std::mem::take(engine)
             },
         };
         delta.around = true;
@@ -79,6 +81,7 @@ impl Model {
                     self.push_alarm(deadline, Alarm::Command(id.clone()));
                 }
                 self.keep_receipt(Receipt {
+                    source: told.by,
                     command_id: id,
                     kind: Some(text::line(&kind)),
                     target,
@@ -131,6 +134,7 @@ impl Model {
                     self.misfit(Misfit::UnknownCommand, id.as_str(), "was never accepted", told, delta);
                 }
                 self.keep_receipt(Receipt {
+                    source: told.by,
                     command_id: id,
                     kind: kind.as_deref().map(text::line),
                     target: None,

@@ -5,11 +5,20 @@ use crate::model::key::{Keys, SourceId};
 use crate::model::{Model, NodeIx};
 
 impl Model {
-    /// Forgets a node with all below it. A node that nobody knows is forgotten already.
-    pub(super) fn forget(&mut self, keys: &Keys, delta: &mut Delta) {
-        if let Some(ix) = keys.iter().find_map(|key| self.find(key)) {
-            self.remove_subtree(ix, delta);
+    /// Forgets what a source told of a node. What no other source knows goes, with all below it; a node
+    /// that nobody knows is forgotten already.
+    pub(super) fn forget(&mut self, keys: &Keys, by: SourceId, delta: &mut Delta) {
+        let Some(ix) = keys.iter().find_map(|key| self.find(key)) else { return };
+        let Some(node) = self.nodes.get_mut(ix) else { return };
+        node.claims.retain(|claim| claim.source != by);
+        let other = node.claims.first().map(|claim| claim.source);
+        if node.first_source == by {
+            match other {
+                Some(other) => node.first_source = other,
+                None => return self.remove_subtree(ix, delta),
+            }
         }
+        self.believe(ix, delta);
     }
 
     fn remove_subtree(&mut self, ix: NodeIx, delta: &mut Delta) {
