@@ -8,11 +8,13 @@
 //! [`Store`] is the writer's side: one for each folder at a time, kept by [`lock::Lock`]. Readers use
 //! [`snapshot::newest`], [`line::check`] and [`history::History::page`], and need no lock.
 
+pub mod check;
 pub mod compact;
 pub mod disk;
 pub mod error;
 pub mod folder;
 pub mod history;
+pub mod inbox;
 pub mod journal;
 pub mod line;
 pub mod lines;
@@ -20,6 +22,8 @@ pub mod lock;
 pub mod process;
 pub mod reader;
 pub mod recover;
+pub mod retention;
+pub mod salvage;
 pub mod segment;
 pub mod snapshot;
 pub mod views;
@@ -34,7 +38,7 @@ use folder::StateFolder;
 use history::History;
 use journal::{FileJournal, Journal};
 use lock::Lock;
-use recover::Recovered;
+use recover::{Recovered, Report};
 use serde_json::value::RawValue;
 use snapshot::Snapshot;
 
@@ -65,7 +69,9 @@ impl Store {
     pub fn open(folder: StateFolder, disk: Arc<dyn Disk>, now: Stamp) -> Result<(Self, Recovered)> {
         folder.create(&*disk)?;
         let mut lock = Lock::take(&*disk, &folder)?;
-        let (segment, recovered) = recover::recover(&*disk, &folder, now)?;
+        let salvaged = salvage::finish(&*disk, &folder)?;
+        let (segment, mut recovered) = recover::recover(&*disk, &folder, now)?;
+        recovered.reports.extend(salvaged.map(Report::SalvageFinished));
         lock.note(recovered.epoch)?;
         let journal = FileJournal::start(Arc::clone(&disk), folder.clone(), segment)?;
         let history = History::new(Arc::clone(&disk), &folder);

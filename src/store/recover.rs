@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::disk::{Disk, copy_aside};
 use super::error::{Damage, Error, Result};
 use super::folder::{StateFolder, aside};
+use super::salvage::Salvaged;
 use super::segment::{self, BadHeader, BadRecord, Header, Segment, Survey};
 use super::snapshot::{self, Snapshot, Snapshots};
 use crate::model::id::{JournalId, Seq};
@@ -79,10 +80,7 @@ pub enum Report {
         why: String,
     },
     /// A salvage that was interrupted has been finished.
-    SalvageFinished {
-        /// Where the originals are.
-        originals: PathBuf,
-    },
+    SalvageFinished(Salvaged),
 }
 
 /// Reads the whole journal and decides what it means; changes nothing.

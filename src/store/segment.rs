@@ -49,7 +49,8 @@ pub enum BadHeader {
 }
 
 impl Header {
-    fn encode(&self) -> Result<Vec<u8>> {
+    /// Returns the header's line.
+    pub(super) fn encode(&self) -> Result<Vec<u8>> {
         let written = Written {
             format: FORMAT,
             journal: self.journal.clone(),
@@ -216,7 +217,7 @@ impl Survey {
     }
 }
 
-/// Reads one segment's valid records from a place on, wherever they stand; for what lies beyond a fault.
+/// Gives each record of a segment that is valid by itself, whatever is around it.
 pub fn each_valid(
     disk: &dyn Disk,
     path: &Path,

@@ -49,19 +49,27 @@ pub struct Snapshots {
     pub bad: Vec<(PathBuf, String)>,
 }
 
+impl Snapshot {
+    /// Returns the file's content.
+    pub(super) fn encode(&self) -> Result<Vec<u8>> {
+        let written = Written {
+            format: FORMAT,
+            journal: self.journal.clone(),
+            seq: self.seq,
+            model: self.model.clone(),
+            kernel: self.kernel.clone(),
+        };
+        let encode = |source| Error::Encode { what: format!("the snapshot at seq {}", self.seq), source };
+        let mut line = serde_json::to_vec(&written).map_err(encode)?;
+        line.pop();
+        seal(&mut line, 0);
+        Ok(line)
+    }
+}
+
 /// Writes a snapshot, durably, and reads it back.
 pub fn write(disk: &dyn Disk, folder: &StateFolder, snapshot: &Snapshot) -> Result<()> {
-    let written = Written {
-        format: FORMAT,
-        journal: snapshot.journal.clone(),
-        seq: snapshot.seq,
-        model: snapshot.model.clone(),
-        kernel: snapshot.kernel.clone(),
-    };
-    let encode = |source| Error::Encode { what: format!("the snapshot at seq {}", snapshot.seq), source };
-    let mut line = serde_json::to_vec(&written).map_err(encode)?;
-    line.pop();
-    seal(&mut line, 0);
+    let line = snapshot.encode()?;
     let path = folder.snapshot(snapshot.seq);
     replace(disk, &path, &line)?;
     if read(disk, &path).map_err(Error::io("read back", &path))? == line {

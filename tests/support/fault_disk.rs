@@ -102,7 +102,7 @@ impl FaultDisk {
     pub fn new(trouble: Trouble) -> Self {
         let mut state = State { trouble: Some(trouble), ..State::default() };
         state.folders.insert(PathBuf::from("/"));
-        state.durable_folders = state.folders.clone();
+        state.durable_folders.clone_from(&state.folders);
         Self(Arc::new(Mutex::new(state)))
     }
 
@@ -145,7 +145,7 @@ impl FaultDisk {
         next.durable_names.retain(|path, _| folders.contains(path.parent().unwrap()));
         next.files = state.files.iter().map(|content| content.survive(bytes)).collect();
         next.names = next.durable_names.clone();
-        next.folders = next.durable_folders.clone();
+        next.folders.clone_from(&next.durable_folders);
         Self(Arc::new(Mutex::new(next)))
     }
 
@@ -253,7 +253,7 @@ impl Content {
         match (bytes, appended) {
             (Bytes::Lost, _) => {}
             // It was cut: the cut reached the disk or it did not.
-            (Bytes::Kept | Bytes::Torn | Bytes::Hole, None) => left = self.seen.clone(),
+            (Bytes::Kept | Bytes::Torn | Bytes::Hole, None) => left.clone_from(&self.seen),
             (Bytes::Kept, Some(more)) => left.extend(more),
             (Bytes::Torn, Some(more)) => left.extend(&more[..more.len() / 2]),
             (Bytes::Hole, Some(more)) => {

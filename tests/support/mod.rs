@@ -16,6 +16,18 @@ use quarterdeck::store::line::Draft;
 use quarterdeck::store::recover::Recovered;
 use serde_json::value::RawValue;
 
+use fault_disk::FaultDisk;
+
+/// The folder on a disk in memory.
+pub fn folder() -> StateFolder {
+    StateFolder::at("/state")
+}
+
+/// The disk as the store takes it.
+pub fn shared(disk: &FaultDisk) -> Arc<dyn Disk> {
+    Arc::new(disk.clone())
+}
+
 /// The moment at which every test happens.
 pub fn now() -> Stamp {
     Stamp::from_millis(1_763_265_600_000)
