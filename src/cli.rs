@@ -1,1 +1,143 @@
-//! cli
+//! The command line: one file a command. Here are what all commands share: where to look, the clock, how
+//! errors are said, and how output ends when nobody reads it any more.
+
+mod doctor;
+mod status;
+mod synth;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::model::time::Stamp;
+use crate::store::folder::StateFolder;
+
+/// The deck from which one person commands many AI coding agents.
+///
+/// Without a command it shows what is delegated in this project.
+#[derive(Debug, Parser)]
+#[command(name = "quarterdeck", version, max_term_width = 100)]
+struct Cli {
+    #[command(flatten)]
+    place: Place,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+/// Where the state folder is.
+#[derive(Debug, Args)]
+struct Place {
+    /// The state folder, instead of the nearest `.quarterdeck` going up from here.
+    #[arg(long, global = true, env = "QUARTERDECK_DIR", value_name = "FOLDER")]
+    dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show the tree of delegations, read from disk; no engine is needed.
+    Status(status::Status),
+    /// Check the state folder and say what is found; exit code 1 where something is wrong.
+    Doctor(doctor::Doctor),
+    /// Make up a state folder of any size, for tests, benches and pictures.
+    #[command(hide = true)]
+    Synth(synth::Synth),
+}
+
+/// Runs the program.
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match cli.command {
+        None => status::Status::default().run(&cli.place),
+        Some(Command::Status(command)) => command.run(&cli.place),
+        Some(Command::Doctor(command)) => command.run(&cli.place),
+        Some(Command::Synth(command)) => command.run(),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            say(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What a command ends with: an exit code, or what went wrong and what to do.
+type Outcome = Result<ExitCode, Box<dyn std::error::Error>>;
+
+/// An error of the command line itself: what happened, then a hint on its own line.
+#[derive(Debug, thiserror::Error)]
+enum CliError {
+    #[error("there is no state folder at {}.\nName another with --dir, or leave it out to look from here up.", .0.display())]
+    NoFolder(PathBuf),
+    #[error("no state folder here: {} and the folders above it have no .quarterdeck.\nName one with --dir.", .0.display())]
+    NotHere(PathBuf),
+    #[error("{0}")]
+    Unreadable(String),
+}
+
+impl Place {
+    /// Returns the state folder that is meant, if it is there.
+    fn find(&self) -> Result<Option<StateFolder>, Box<dyn std::error::Error>> {
+        let found = StateFolder::find(&working_folder()?, self.dir.as_deref());
+        match (&self.dir, found) {
+            (Some(named), None) => Err(CliError::NoFolder(named.clone()).into()),
+            (_, found) => Ok(found),
+        }
+    }
+
+    /// Returns the state folder that is meant; there must be one.
+    fn need(&self) -> Result<StateFolder, Box<dyn std::error::Error>> {
+        Ok(self.find()?.ok_or_else(|| CliError::NotHere(working_folder().unwrap_or_default()))?)
+    }
+}
+
+fn working_folder() -> io::Result<PathBuf> {
+    std::env::current_dir()
+}
+
+/// The one place where the command line reads the clock.
+fn now() -> Stamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Stamp::from_millis(0).plus(since)
+}
+
+/// Prints to standard output; a reader that went away is no error.
+fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+/// Says what went wrong on standard error.
+fn say(error: &dyn std::fmt::Display) {
+    warn(&format!("error: {error}"));
+}
+
+fn warn(text: &str) {
+    // If even standard error is gone, there is nobody left to tell.
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Returns a path as it is best shown: from here, if it is below.
+fn shown(path: &Path) -> String {
+    let here = working_folder().ok();
+    let short = here.as_deref().and_then(|here| path.strip_prefix(here).ok());
+    short.filter(|short| !short.as_os_str().is_empty()).unwrap_or(path).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

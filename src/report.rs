@@ -1,1 +1,8 @@
-//! report
+//! The model for people and programs: as a readable tree, and as the one JSON shape of status, API, exports
+//! and scripts. Pure: what is shown depends on the model, the selection and `now` only.
+
+pub mod cells;
+pub mod json;
+pub mod measure;
+pub mod select;
+pub mod text;

@@ -31,7 +31,7 @@ pub type Line = (Stamp, Body);
 
 impl Fleet {
     /// Returns the events of the ended delegations one after another, then those of the live ones.
-    pub fn events(&self) -> impl Iterator<Item = Line> {
+    pub fn events(&self) -> impl Iterator<Item = Line> + use<> {
         let mut dice = Dice::new(self.seed);
         let fleet = self.clone();
         let total = self.ended + self.live;

@@ -20,6 +20,11 @@ impl Tally {
         self.0.iter().sum()
     }
 
+    /// Counts one more.
+    pub fn count(&mut self, word: StatusWord) {
+        self.plus(word, 1);
+    }
+
     pub(super) fn plus(&mut self, word: StatusWord, count: u32) {
         if let Some(slot) = self.0.get_mut(word as usize) {
             *slot = slot.wrapping_add(count);

@@ -26,7 +26,10 @@ impl<'a> Loose<'a> {
         let value = self.any(names)?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked just before")]
         let whole = |number: f64| (number.is_finite() && number >= 0.0).then_some(number as u64);
-        value.as_u64().or_else(|| value.as_f64().and_then(whole)).or_else(|| value.as_str()?.trim().parse().ok())
+        value
+            .as_u64()
+            .or_else(|| value.as_f64().and_then(whole))
+            .or_else(|| value.as_str()?.trim().parse().ok())
     }
 
     /// Returns a number.

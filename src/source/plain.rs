@@ -116,10 +116,8 @@ impl File {
 
     fn tell_state(&mut self, state: SourceState, batch: &mut Batch) {
         // Since when it is corrupt is since it was first found so.
-        let stays_corrupt = matches!(
-            (&self.state, &state),
-            (Some(SourceState::Corrupt { .. }), SourceState::Corrupt { .. })
-        );
+        let stays_corrupt =
+            matches!((&self.state, &state), (Some(SourceState::Corrupt { .. }), SourceState::Corrupt { .. }));
         if !stays_corrupt && self.state.as_ref() != Some(&state) {
             self.state = Some(state.clone());
             batch.facts.push(Fact::source(self.source, SourceFact::State(state)));

@@ -59,13 +59,7 @@ pub(super) fn entries(value: &Value, naming: &Naming<'_>) -> Entries {
     found
 }
 
-fn session(
-    row: Loose<'_>,
-    key: &NodeKey,
-    id: &str,
-    naming: &Naming<'_>,
-    out: &mut Vec<Fact>,
-) {
+fn session(row: Loose<'_>, key: &NodeKey, id: &str, naming: &Naming<'_>, out: &mut Vec<Fact>) {
     let (delegation, subtask) = (row.text(&["delegation_id"]), row.text(&["subtask_id"]));
     let task = row.text(&["task_number"]);
     let mut keys = Keys::from(key.clone());

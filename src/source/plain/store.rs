@@ -17,11 +17,48 @@ use crate::source::loose::{Loose, text};
 
 /// The fields that have a place of their own; all others are kept beside the hand-off.
 const KNOWN: &[&str] = &[
-    "id", "delegationId", "title", "status", "reason", "fromAgent", "toAgent", "taskId", "context",
-    "expectedOutput", "category", "allowedTools", "allowedActions", "maxDepth", "pattern", "agent", "agentId",
-    "provider", "model", "createdAt", "acceptedAt", "startedAt", "completedAt", "expiresAt", "deadline",
-    "result", "subtasks", "progress", "lastAction", "parentDelegationId", "parentSubtaskId", "error", "path",
-    "usage", "cost", "kind", "keys", "since", "timeline", "attempts", "decision", "budget",
+    "id",
+    "delegationId",
+    "title",
+    "status",
+    "reason",
+    "fromAgent",
+    "toAgent",
+    "taskId",
+    "context",
+    "expectedOutput",
+    "category",
+    "allowedTools",
+    "allowedActions",
+    "maxDepth",
+    "pattern",
+    "agent",
+    "agentId",
+    "provider",
+    "model",
+    "createdAt",
+    "acceptedAt",
+    "startedAt",
+    "completedAt",
+    "expiresAt",
+    "deadline",
+    "result",
+    "subtasks",
+    "progress",
+    "lastAction",
+    "parentDelegationId",
+    "parentSubtaskId",
+    "error",
+    "path",
+    "usage",
+    "cost",
+    "kind",
+    "keys",
+    "since",
+    "timeline",
+    "attempts",
+    "decision",
+    "budget",
 ];
 
 /// Returns every record with what it tells, and which delegation each task has.
@@ -94,8 +131,12 @@ fn rows(value: &Value) -> Vec<(Option<&str>, &Value)> {
 fn delegation(row: Loose<'_>, id: &str, source: SourceId, out: &mut Vec<Fact>) {
     let key = NodeKey::Foreign(source, id.into());
     let mut record = record(row, key.clone(), NodeKind::Delegation);
-    let extra: Map<String, Value> =
-        row.0.iter().filter(|(name, _)| !KNOWN.contains(&name.as_str())).map(|(n, v)| (n.clone(), v.clone())).collect();
+    let extra: Map<String, Value> = row
+        .0
+        .iter()
+        .filter(|(name, _)| !KNOWN.contains(&name.as_str()))
+        .map(|(n, v)| (n.clone(), v.clone()))
+        .collect();
     record.handoff_extra = Some(extra).filter(|extra| !extra.is_empty());
     if let Some(above) = row.text(&["parentDelegationId"]) {
         let above = match row.text(&["parentSubtaskId"]) {
@@ -202,11 +243,15 @@ fn tell_usage(row: Loose<'_>, key: &NodeKey, source: SourceId, out: &mut Vec<Fac
             id: message.text(&["id"]).map(Into::into),
             scope: Scope::Message,
             model: message.text(&["model"]).map(Into::into),
-            tokens: message.any(&["tokens"]).and_then(|tokens| serde_json::from_value(tokens.clone()).ok()).unwrap_or_default(),
+            tokens: message
+                .any(&["tokens"])
+                .and_then(|tokens| serde_json::from_value(tokens.clone()).ok())
+                .unwrap_or_default(),
             cost: message.decimal(&["cost"]).map(Usd::from_dollars),
         });
     }
-    let total = row.object(&["usage"]).and_then(|usage| serde_json::from_value(Value::Object(usage.0.clone())).ok());
+    let total =
+        row.object(&["usage"]).and_then(|usage| serde_json::from_value(Value::Object(usage.0.clone())).ok());
     if let Some(tokens) = total {
         let id = Some(format!("{key}@total").into());
         tell(UsageReport { id, scope: Scope::Total, model: None, tokens, cost });

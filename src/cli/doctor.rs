@@ -1,0 +1,78 @@
+//! `quarterdeck doctor`: what is in the state folder, and the way out of damage.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::{Outcome, Place, now, print, shown};
+use crate::store::check::{Finding, Level, check};
+use crate::store::disk::{Disk, RealDisk};
+use crate::store::error::Error;
+use crate::store::salvage::{Salvaged, salvage};
+
+#[derive(Debug, Args)]
+pub(super) struct Doctor {
+    /// Set damage aside, under another name, and keep everything that can be read.
+    #[arg(long)]
+    salvage: bool,
+    /// Say also what is as it should be.
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+impl Doctor {
+    pub(super) fn run(self, place: &Place) -> Outcome {
+        let folder = place.need()?;
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        if self.salvage {
+            match salvage(&*disk, &folder, now()) {
+                Ok(done) => print(&report(&done))?,
+                Err(whole @ Error::NothingToSalvage { .. }) => print(&format!("{whole}.\n"))?,
+                Err(other) => return Err(other.into()),
+            }
+        }
+        let findings = check(&disk, &folder)?;
+        let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
+        for finding in findings.iter().filter(|finding| self.verbose || finding.level > Level::Ok) {
+            print(&line(finding))?;
+        }
+        let looked = findings.len();
+        let verdict = match worst {
+            Level::Ok => format!("{}: all is well ({looked} things looked at).\n", shown(&folder.root)),
+            Level::Note => format!("{}: nothing is wrong; see the notes above.\n", shown(&folder.root)),
+            Level::Wrong => format!("{}: something is wrong.\n", shown(&folder.root)),
+        };
+        print(&verdict)?;
+        Ok(if worst == Level::Wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+}
+
+fn report(done: &Salvaged) -> String {
+    let lost: Vec<String> = done
+        .lost
+        .iter()
+        .map(|(from, to)| if from == to { format!("{from}") } else { format!("{from} to {to}") })
+        .collect();
+    let lost = if lost.is_empty() { "none".into() } else { lost.join(", ") };
+    let base = match done.base.0 {
+        0 => "no snapshot".to_owned(),
+        seq => format!("the snapshot at seq {seq}"),
+    };
+    format!(
+        "Salvaged: {base} and {} events after it were kept; events lost: {lost}.\nThe originals are in {}.\n",
+        done.kept,
+        shown(&done.originals)
+    )
+}
+
+fn line(finding: &Finding) -> String {
+    let level = match finding.level {
+        Level::Ok => "ok   ",
+        Level::Note => "note ",
+        Level::Wrong => "WRONG",
+    };
+    let place = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
+    let hint = finding.hint.as_deref().map(|hint| format!("\n      {hint}")).unwrap_or_default();
+    format!("{level} {}{place}: {}{hint}\n", shown(&finding.file), finding.what)
+}

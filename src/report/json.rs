@@ -1,0 +1,257 @@
+//! The tree as JSON: one shape for `status --json`, the API, exports and scripts. docs/tree-json.md
+//! describes it; `schema` changes when a field changes its meaning or goes, not when one is added.
+//!
+//! What is not known is absent or null, never 0.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::model::command::Receipt;
+use crate::model::event::payload::{Budget, Progress};
+use crate::model::fact::SourceState;
+use crate::model::handoff::{Decision, Handoff, Outcome};
+use crate::model::id::{Seq, SubtaskId, TaskId};
+use crate::model::node::{Attempt, Models, Node, NodeKind, Question};
+use crate::model::status::StatusWord;
+use crate::model::time::Stamp;
+use crate::model::usage::{Basis, Spend, Tokens};
+use crate::model::{Model, NodeIx, Source};
+
+/// The version of the shape.
+pub const SCHEMA: u32 = 1;
+
+/// A tree, or the part of it that was asked for.
+#[derive(Debug, Serialize)]
+pub struct Tree<'a> {
+    pub schema: u32,
+    /// The last event that is in it, where there is a journal.
+    pub seq: Option<Seq>,
+    pub sources: Vec<SourceItem<'a>>,
+    /// Parents before their children, siblings in order.
+    pub nodes: Vec<Item<'a>>,
+    /// How many facts did not fit.
+    pub anomalies: u64,
+}
+
+/// A source and how well it can be read.
+#[derive(Debug, Serialize)]
+pub struct SourceItem<'a> {
+    pub kind: &'static str,
+    pub root: &'a str,
+    pub state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub what: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<Stamp>,
+}
+
+/// One node.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Item<'a> {
+    pub id: String,
+    pub parent: Option<String>,
+    pub kind: NodeKind,
+    pub title: Option<&'a str>,
+    pub status: StatusWord,
+    pub raw_status: Option<&'a str>,
+    pub reason: Option<&'a str>,
+    pub since: Option<Stamp>,
+    pub sources: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disagree: Vec<Dissent<'a>>,
+    pub agent: Option<&'a str>,
+    pub provider: Option<&'a str>,
+    pub model: &'a Models,
+    pub pattern: Option<&'a str>,
+    pub task: Option<&'a TaskId>,
+    pub depth: usize,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub path: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub depends_on: &'a [SubtaskId],
+    pub attempt: Option<u32>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub attempts: &'a [Attempt],
+    pub progress: Option<Progress>,
+    pub last_action: Option<&'a str>,
+    pub next_action: Option<&'a str>,
+    pub created_at: Option<Stamp>,
+    pub started_at: Option<Stamp>,
+    pub ended_at: Option<Stamp>,
+    pub expires_at: Option<Stamp>,
+    pub deadline: Option<Stamp>,
+    pub usage: Usage,
+    pub cost: Cost,
+    pub budget: Option<&'a Budget>,
+    pub quality: Option<f64>,
+    pub handoff: Option<&'a Handoff>,
+    pub decision: Option<&'a Decision>,
+    pub result: Option<&'a Outcome>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub questions: &'a [Question],
+    pub receipts: Vec<&'a Receipt>,
+}
+
+/// What a source says that is not believed.
+#[derive(Debug, Serialize)]
+pub struct Dissent<'a> {
+    pub source: &'static str,
+    pub status: StatusWord,
+    pub raw: Option<&'a str>,
+}
+
+/// Tokens, of the node itself and of everything from it down.
+#[derive(Debug, Serialize)]
+pub struct Usage {
+    pub own: Option<Tokens>,
+    pub subtree: Option<Tokens>,
+}
+
+/// Money, of the node itself and of everything from it down.
+#[derive(Debug, Serialize)]
+pub struct Cost {
+    pub own: Option<f64>,
+    pub subtree: Option<f64>,
+    pub currency: &'static str,
+    /// `whole`: every message has a price; `partial`: a lower bound; `none`: no price is known.
+    pub basis: Option<&'static str>,
+}
+
+/// Writes down the trees below these nodes.
+pub fn tree<'a>(model: &'a Model, chosen: &[NodeIx]) -> Tree<'a> {
+    let mut names = Names::default();
+    let nodes = chosen.iter().flat_map(|ix| model.subtree(*ix));
+    let nodes = nodes.map(|(ix, node)| item(model, ix, node, &mut names)).collect();
+    let seq = model.sources().map(|(_, source)| source.seq).max().filter(|seq| seq.0 > 0);
+    let sources = model.sources().map(|(_, source)| source_state(source)).collect();
+    Tree { schema: SCHEMA, seq, sources, nodes, anomalies: model.anomalies().total() }
+}
+
+/// Gives each node an id of its own: two foreign sources may use the same one.
+#[derive(Default)]
+struct Names {
+    given: HashMap<NodeIx, String>,
+    used: HashMap<String, u32>,
+}
+
+impl Names {
+    fn of(&mut self, model: &Model, ix: NodeIx) -> String {
+        if let Some(name) = self.given.get(&ix) {
+            return name.clone();
+        }
+        let mut name = model.name_of(ix);
+        let count = self.used.entry(name.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            name = format!("{name}~{count}");
+        }
+        self.given.insert(ix, name.clone());
+        name
+    }
+}
+
+fn item<'a>(model: &'a Model, ix: NodeIx, node: &'a Node, names: &mut Names) -> Item<'a> {
+    let more = node.more();
+    let raw = node.claims.iter().find(|claim| claim.status == node.status.as_told());
+    let receipts = more.map(|more| more.receipts.as_slice()).unwrap_or_default();
+    Item {
+        id: names.of(model, ix),
+        parent: node.parent().map(|parent| names.of(model, parent)),
+        kind: node.kind,
+        title: node.title.as_deref(),
+        status: node.status.word(),
+        raw_status: raw.and_then(|claim| claim.raw.as_deref()),
+        reason: node.status.why(),
+        since: node.clocks.since,
+        sources: kinds(model, node),
+        disagree: dissent(model, node),
+        agent: node.agent.as_deref(),
+        provider: node.provider.as_deref(),
+        model: &node.model,
+        pattern: node.pattern.as_deref(),
+        task: more.and_then(|more| more.task.as_ref()),
+        depth: depth(model, ix, node),
+        path: more.map(|more| more.path.as_slice()).unwrap_or_default(),
+        depends_on: more.map(|more| more.depends_on.as_slice()).unwrap_or_default(),
+        attempt: (node.attempt > 0).then_some(node.attempt),
+        attempts: &node.attempts,
+        progress: node.progress(),
+        last_action: node.last_action.as_deref(),
+        next_action: node.next_action.as_deref(),
+        created_at: node.clocks.created,
+        started_at: node.clocks.started,
+        ended_at: node.clocks.ended,
+        expires_at: node.clocks.accept_by,
+        deadline: node.clocks.finish_by,
+        usage: usage(node),
+        cost: cost(node),
+        budget: more.and_then(|more| more.budget.as_ref()),
+        quality: more.and_then(|more| more.quality),
+        handoff: more.and_then(|more| more.handoff.as_deref()),
+        decision: more.and_then(|more| more.decision.as_deref()),
+        result: more.and_then(|more| more.outcome.as_deref()),
+        questions: more.map(|more| more.questions.as_slice()).unwrap_or_default(),
+        receipts: receipts.iter().filter_map(|id| model.receipts().get(id)).collect(),
+    }
+}
+
+/// A top delegation's step has depth 1: a level for each delegation above, where no source says otherwise.
+fn depth(model: &Model, ix: NodeIx, node: &Node) -> usize {
+    let told = node.more().and_then(|more| more.depth);
+    let above = || {
+        let nodes = model.ancestors(ix).filter_map(|ix| model.get(ix));
+        nodes.filter(|node| node.kind == NodeKind::Delegation).count()
+    };
+    told.and_then(|depth| usize::try_from(depth).ok()).unwrap_or_else(above)
+}
+
+fn kinds(model: &Model, node: &Node) -> Vec<&'static str> {
+    let mut kinds: Vec<&'static str> = node
+        .sources()
+        .into_iter()
+        .filter_map(|id| model.source(id))
+        .map(|source| source.kind.as_str())
+        .collect();
+    kinds.dedup();
+    kinds
+}
+
+fn dissent<'a>(model: &Model, node: &'a Node) -> Vec<Dissent<'a>> {
+    node.dissent()
+        .map(|claim| Dissent {
+            source: model.source(claim.source).map_or("unknown", |source| source.kind.as_str()),
+            status: claim.status.told(),
+            raw: claim.raw.as_deref(),
+        })
+        .collect()
+}
+
+fn usage(node: &Node) -> Usage {
+    let known = |spend: Spend| Some(spend.tokens()).filter(Tokens::is_known);
+    Usage { own: known(node.own_spend()), subtree: known(node.subtree_spend()) }
+}
+
+fn cost(node: &Node) -> Cost {
+    let amount = |spend: &Spend| (spend.priced > 0).then(|| spend.cost.dollars());
+    let subtree = node.subtree_spend();
+    let basis = match subtree.basis() {
+        Basis::Nothing => None,
+        Basis::Whole => Some("whole"),
+        Basis::Partial => Some("partial"),
+        Basis::NoPrice => Some("none"),
+    };
+    Cost { own: amount(&node.own_spend()), subtree: amount(&subtree), currency: "USD", basis }
+}
+
+fn source_state(source: &Source) -> SourceItem<'_> {
+    let (state, what, since) = match &source.state {
+        SourceState::Ok => ("ok", None, None),
+        SourceState::Partial { what } => ("partial", Some(&**what), None),
+        SourceState::Corrupt { since, what } => ("corrupt", Some(&**what), Some(*since)),
+        SourceState::Missing { what } => ("missing", Some(&**what), None),
+        SourceState::Stopped { why } => ("stopped", Some(&**why), None),
+    };
+    SourceItem { kind: source.kind.as_str(), root: &source.root, state, what, since }
+}

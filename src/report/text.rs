@@ -1,0 +1,191 @@
+//! The tree for reading: one line a node, columns that line up, nothing that a terminal could choke on.
+//!
+//!     ◐ Audit cleanup, phase 1          running  sequential  3/7  12m04s  38.2K  $0.42  del-7f3k2m1p
+//!     ├ ✔ Delete orphaned modules       done     executor    3/3   2m34s   1.9K  $0.01
+//!     └ ○ Run test validation           queued   –             –       –      –      –
+
+use std::fmt::Write;
+
+use super::cells::{fit, pad, width};
+use super::measure::{UNKNOWN, cost, duration, spent_tokens};
+use crate::model::fact::SourceState;
+use crate::model::node::{Node, NodeKind};
+use crate::model::rollup::Tally;
+use crate::model::status::{StatusWord, WORDS};
+use crate::model::time::Stamp;
+use crate::model::{Model, NodeIx};
+
+/// A title may take this much; the other columns are short.
+const WIDEST_TITLE: usize = 60;
+
+/// The columns after the title, and whether numbers stand right in them.
+const COLUMNS: usize = 7;
+const RIGHT: [bool; COLUMNS] = [false, false, true, true, true, true, false];
+
+struct Line {
+    title: String,
+    columns: [String; COLUMNS],
+}
+
+/// Returns the trees below these nodes, and a line that sums them up.
+pub fn tree(model: &Model, chosen: &[NodeIx], now: Stamp) -> String {
+    let mut lines = Vec::new();
+    for ix in chosen {
+        walk(model, *ix, now, &mut lines);
+    }
+    let mut text = layout(&lines);
+    if !lines.is_empty() {
+        let _ = writeln!(text, "\n{}", summary(model, chosen));
+    }
+    text
+}
+
+/// Returns what is wrong with the sources, one line each; nothing where all is well.
+pub fn troubles(model: &Model) -> Vec<String> {
+    let mut lines: Vec<String> = model
+        .sources()
+        .filter_map(|(_, source)| {
+            let what = match &source.state {
+                SourceState::Ok => return None,
+                SourceState::Partial { what } => format!("not all of it can be read: {what}"),
+                SourceState::Corrupt { since, what } => format!("cannot be read since {since}: {what}"),
+                SourceState::Missing { what } => format!("missing: {what}"),
+                SourceState::Stopped { why } => format!("no longer read: {why}"),
+            };
+            Some(format!("{} {}: {what}", source.kind.as_str(), source.root))
+        })
+        .collect();
+    let odd = model.anomalies().total();
+    if let Some(last) = model.anomalies().recent.back() {
+        lines.push(format!("{odd} facts did not fit; the last: {} {}", last.about, last.what));
+    }
+    lines
+}
+
+fn walk(model: &Model, top: NodeIx, now: Stamp, lines: &mut Vec<Line>) {
+    // Each entry: the node, the guides of the lines above it, and its own.
+    let mut stack = vec![(top, String::new(), String::new())];
+    while let Some((ix, before, own)) = stack.pop() {
+        let Some(node) = model.get(ix) else { continue };
+        lines.push(line(node, &own, now));
+        for (nth, child) in node.children().iter().enumerate().rev() {
+            let is_last = nth + 1 == node.children().len();
+            let (branch, stem) = if is_last { ("└ ", "  ") } else { ("├ ", "│ ") };
+            stack.push((*child, format!("{before}{stem}"), format!("{before}{branch}")));
+        }
+    }
+}
+
+fn line(node: &Node, guides: &str, now: Stamp) -> Line {
+    let word = node.status.word();
+    let title = node.title.as_deref().map(str::to_owned).unwrap_or_else(|| fallback_title(node));
+    let spend = node.subtree_spend();
+    let told = |value: Option<String>| value.unwrap_or_else(|| UNKNOWN.into());
+    let progress = node.progress().map(|progress| match (progress.current, progress.total) {
+        (Some(current), Some(total)) => format!("{current}/{total}"),
+        (_, _) => progress.percent.map_or_else(|| UNKNOWN.into(), |percent| format!("{percent}%")),
+    });
+    let ended = node.clocks.ended.or_else(|| (!node.status.is_ended()).then_some(now));
+    let elapsed = node.clocks.started.zip(ended).map(|(from, to)| duration(to.since(from)));
+    let who = match node.kind {
+        NodeKind::Delegation => node.pattern.as_deref(),
+        NodeKind::Subtask | NodeKind::Session | NodeKind::Agent | NodeKind::Group => node.agent.as_deref(),
+    };
+    let id = match node.kind {
+        NodeKind::Delegation => node.keys.first().map(ToString::to_string),
+        NodeKind::Subtask | NodeKind::Session | NodeKind::Agent | NodeKind::Group => None,
+    };
+    let note = node.status.why().map(|why| why.lines().next().unwrap_or_default().to_owned());
+    let last = id.or(note).or_else(|| node.last_action.as_deref().map(str::to_owned));
+    Line {
+        title: fit(&format!("{guides}{} {title}", symbol(word)), WIDEST_TITLE),
+        columns: [
+            word.as_str().into(),
+            told(who.map(str::to_owned)),
+            told(progress),
+            told(elapsed),
+            spent_tokens(&spend),
+            cost(&spend),
+            fit(&last.unwrap_or_default(), WIDEST_TITLE),
+        ],
+    }
+}
+
+fn fallback_title(node: &Node) -> String {
+    let task = node.more().and_then(|more| more.task.as_ref()).map(ToString::to_string);
+    task.or_else(|| node.keys.first().map(ToString::to_string)).unwrap_or_default()
+}
+
+fn layout(lines: &[Line]) -> String {
+    let widest = |column: fn(&Line) -> &str| lines.iter().map(|line| width(column(line))).max().unwrap_or(0);
+    let title = widest(|line| &line.title);
+    let mut widths = [0; COLUMNS];
+    for line in lines {
+        for (widest, cell) in widths.iter_mut().zip(&line.columns) {
+            *widest = (*widest).max(width(cell));
+        }
+    }
+    let mut text = String::new();
+    for line in lines {
+        let mut row = pad(&line.title, title);
+        for ((cell, cells), right) in line.columns.iter().zip(widths).zip(RIGHT) {
+            row.push_str("  ");
+            if right {
+                row.push_str(&" ".repeat(cells.saturating_sub(width(cell))));
+                row.push_str(cell);
+            } else {
+                row.push_str(&pad(cell, cells));
+            }
+        }
+        text.push_str(row.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Returns how many steps are in which state, and what all of it cost.
+fn summary(model: &Model, chosen: &[NodeIx]) -> String {
+    let mut tally = Tally::default();
+    let mut spend = crate::model::usage::Spend::default();
+    for node in chosen.iter().filter_map(|ix| model.get(*ix)) {
+        spend.add(&node.subtree_spend());
+    }
+    for (_, node) in chosen.iter().flat_map(|ix| model.subtree(*ix)) {
+        if node.kind != NodeKind::Delegation {
+            tally.count(node.status.word());
+        }
+    }
+    let states: Vec<String> = WORDS
+        .into_iter()
+        .map(|(word, name)| (tally.of(word), name))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| format!("{count} {name}"))
+        .collect();
+    let tops = match chosen.len() {
+        1 => "1 delegation".to_owned(),
+        many => format!("{many} delegations"),
+    };
+    format!("{tops}: {} · {} tokens · {}", states.join(", "), spent_tokens(&spend), cost(&spend))
+}
+
+/// Returns the shape that stands for a state: never colour alone.
+pub fn symbol(word: StatusWord) -> &'static str {
+    match word {
+        StatusWord::Queued => "○",
+        StatusWord::Offered => "◇",
+        StatusWord::Running => "◐",
+        StatusWord::Paused => "‖",
+        StatusWord::Blocked => "⊘",
+        StatusWord::Review => "◆",
+        StatusWord::Done => "✔",
+        StatusWord::Partial => "◑",
+        StatusWord::Failed => "✖",
+        StatusWord::Rejected => "⊖",
+        StatusWord::Cancelled => "⊗",
+        StatusWord::Skipped => "↷",
+        StatusWord::Expired => "⌀",
+        StatusWord::TimedOut => "⧖",
+        StatusWord::Stale => "◌",
+        StatusWord::Unknown => "?",
+    }
+}
