@@ -24,6 +24,8 @@ const SYNCED: &[u8] = b",\"synced\":";
 const SEAL: &[u8] = b",\"crc\":\"";
 const SEAL_END: &[u8] = b"\"}";
 const HEX: usize = 8;
+/// As many nines as fit into 64 bits.
+const MOST_DIGITS: usize = 19;
 
 /// A record's line, checked but not parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,11 +65,9 @@ impl fmt::Display for Fault {
 /// Checks a record's line, given without its line end.
 pub fn check(line: &[u8]) -> Result<Frame, Fault> {
     let (body, crc) = unseal(line)?;
-    let seq = body.strip_prefix(HEAD).map(leading_number).ok_or(Fault::NoRecord)?;
-    let (synced, digits) = trailing_number(body);
-    let before = body.get(..body.len() - digits).unwrap_or_default();
-    match (seq, synced) {
-        (Some(seq), Some(synced)) if before.ends_with(SYNCED) => {
+    let seq = body.strip_prefix(HEAD).and_then(leading_number);
+    match (seq, trailing_number(body)) {
+        (Some(seq), Some((before, synced))) if before.ends_with(SYNCED) => {
             Ok(Frame { seq: Seq(seq), synced: Seq(synced), crc })
         }
         _ => Err(Fault::NoRecord),
@@ -126,21 +126,24 @@ pub fn read_hex(digits: &[u8]) -> Option<u32> {
     })
 }
 
+/// Reads the number that a comma ends.
 fn leading_number(bytes: &[u8]) -> Option<u64> {
-    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    number(bytes.get(..digits)?).filter(|_| bytes.get(digits) == Some(&b','))
-}
-
-fn trailing_number(bytes: &[u8]) -> (Option<u64>, usize) {
-    let digits = bytes.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    (bytes.get(bytes.len() - digits..).and_then(number), digits)
-}
-
-fn number(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() {
+    let digits = bytes.iter().take(MOST_DIGITS + 1).take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, rest) = bytes.split_at_checked(digits)?;
+    if digits == 0 || digits > MOST_DIGITS || rest.first() != Some(&b',') {
         return None;
     }
-    digits.iter().try_fold(0u64, |sum, digit| sum.checked_mul(10)?.checked_add(u64::from(digit - b'0')))
+    Some(number.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')))
+}
+
+/// Reads the number at the end; returns what is before it too.
+fn trailing_number(bytes: &[u8]) -> Option<(&[u8], u64)> {
+    let digits = bytes.iter().rev().take(MOST_DIGITS + 1).take_while(|byte| byte.is_ascii_digit()).count();
+    let (before, number) = bytes.split_at_checked(bytes.len() - digits)?;
+    if digits == 0 || digits > MOST_DIGITS {
+        return None;
+    }
+    Some((before, number.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))))
 }
 
 /// An event that waits for its place: encoded on its producer's thread, so that the writer only frames it.
@@ -169,8 +172,8 @@ impl Draft {
         let (body, _) = unseal(line).ok()?;
         let after_seq = body.strip_prefix(HEAD)?;
         let from = after_seq.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let to = after_seq.len().checked_sub(trailing_number(after_seq).1 + SYNCED.len())?;
-        Some(Self { middle: after_seq.get(from..to)?.to_vec() })
+        let middle = trailing_number(after_seq)?.0.strip_suffix(SYNCED)?;
+        Some(Self { middle: middle.get(from..)?.to_vec() })
     }
 
     /// Writes the record's line; returns its checksum.

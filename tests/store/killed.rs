@@ -43,7 +43,7 @@ fn child_that_appends_until_it_is_killed() {
         let written = append(&store, next..=next + round % 3).unwrap();
         writeln!(out, "\nack {}", written.last).unwrap();
         out.flush().unwrap();
-        if round % 16 == 0 {
+        if round % 8 == 0 {
             compact(&store).unwrap();
         }
     }
@@ -62,7 +62,7 @@ fn what_was_acknowledged_survives_kill_9() {
         let mut acknowledged = 0;
         let mut acks = 0;
         // A different number each round, so that the kill meets every step, compaction too.
-        let enough = 1 + round * 7 % 40;
+        let enough = 1 + round * 7 % 20;
         for line in lines {
             let Some(seq) = line.unwrap().strip_prefix("ack ").map(str::parse) else { continue };
             acknowledged = seq.unwrap();
