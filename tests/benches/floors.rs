@@ -1,0 +1,44 @@
+//! How the measuring programs say what they found: a ratio and its floor a line, and with `--check` a
+//! failure where one is missed. A floor is a promise to keep, not the best that was ever measured.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// What a ratio must be.
+pub enum Floor {
+    AtLeast(f64),
+    AtMost(f64),
+}
+
+/// Prints the results; fails if one misses its floor and `--check` was given.
+pub fn report(results: impl IntoIterator<Item = (&'static str, f64, Floor)>) -> ExitCode {
+    let mut missed = false;
+    for (what, ratio, floor) in results {
+        let (kept, bound) = match floor {
+            Floor::AtLeast(least) => (ratio >= least, format!("at least {least:.2}")),
+            Floor::AtMost(most) => (ratio <= most, format!("at most {most:.2}")),
+        };
+        missed |= !kept;
+        println!("{} {what}: {ratio:.2} ({bound})", if kept { "ok    " } else { "MISSED" });
+    }
+    let checked = std::env::args().any(|argument| argument == "--check");
+    if checked && missed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Returns the middle one, in seconds.
+pub fn median(times: Vec<Duration>) -> f64 {
+    quantile(times, 50)
+}
+
+/// Returns the time that so many of a hundred do not exceed, in seconds.
+pub fn quantile(mut times: Vec<Duration>, percent: usize) -> f64 {
+    times.sort_unstable();
+    times[(times.len() * percent / 100).min(times.len() - 1)].as_secs_f64()
+}
+
+/// Returns how long something takes.
+pub fn timed(work: impl FnOnce()) -> Duration {
+    let start = Instant::now();
+    work();
+    start.elapsed()
+}
