@@ -8,6 +8,7 @@ use crate::model::delta::Delta;
 use crate::model::fact::{EngineFact, SourceFact, SourceState};
 use crate::model::id::{CommandId, Seq};
 use crate::model::key::{SourceId, SourceKind};
+use crate::model::node::Node;
 use crate::model::{Engine, Model, Source, text};
 
 /// How many receipts are kept; of more, the oldest that are final go.
@@ -15,6 +16,7 @@ const RECEIPTS: usize = 256;
 
 impl Model {
     pub(super) fn learn_source(&mut self, id: SourceId, what: SourceFact, delta: &mut Delta) {
+        let before = self.source(id).cloned();
         let source = self.sources.entry(id).or_insert_with(|| Source {
             kind: SourceKind::Unknown,
             root: "".into(),
@@ -23,8 +25,10 @@ impl Model {
         });
         match what {
             SourceFact::Opened { kind, root } => {
-                source.kind = kind;
                 source.root = root;
+                if std::mem::replace(&mut source.kind, kind) != kind {
+                    self.trust_anew(id, delta);
+                }
             }
             SourceFact::State(state) => source.state = state,
             SourceFact::Reached(seq) => {
@@ -37,11 +41,20 @@ impl Model {
                 self.reset_source(id, delta);
             }
         }
-        delta.around = true;
+        delta.around |= self.source(id) != before.as_ref();
+    }
+
+    /// What a source is decides how far it is believed: looks again at all that it claimed before.
+    fn trust_anew(&mut self, id: SourceId, delta: &mut Delta) {
+        let claims = |node: &Node| node.claims.iter().any(|claim| claim.source == id);
+        let claimed: Vec<_> = self.nodes().filter(|(_, node)| claims(node)).map(|(ix, _)| ix).collect();
+        for ix in claimed {
+            self.believe(ix, delta);
+        }
     }
 
     pub(super) fn learn_engine(&mut self, what: EngineFact, told: Told, delta: &mut Delta) {
-        self.engine = match what {
+        let engine = match what {
             EngineFact::Started { pid, version, epoch } => Engine {
                 running: true,
                 pid,
@@ -54,20 +67,21 @@ impl Model {
                 running: false,
                 since: told.at,
                 why: why.as_deref().map(text::line),
-                ..std::mem::take(&mut self.engine)
+                ..self.engine.clone()
             },
         };
-        delta.around = true;
+        delta.around |= self.engine != engine;
+        self.engine = engine;
     }
 
     pub(super) fn learn_command(&mut self, id: CommandId, what: CommandFact, told: Told, delta: &mut Delta) {
-        delta.around = true;
         match what {
             CommandFact::Accepted { kind, target, by, options, deadline } => {
                 if self.receipts.contains_key(&id) {
                     // Told again; what is known of it may be later already.
                     return;
                 }
+                delta.around = true;
                 let on = target.as_ref().and_then(|key| self.find(key));
                 if let Some(node) = on.and_then(|ix| self.nodes.get_mut(ix)) {
                     node.more_mut().receipts.push(id.clone());
@@ -92,7 +106,7 @@ impl Model {
             CommandFact::Confirmed { kind, proof, effects } => {
                 let state =
                     ReceiptState::Confirmed { at: told.at, proof: proof.as_deref().map(text::line), effects };
-                self.close_receipt(id, kind, state, told, delta);
+                self.close_receipt(id, kind.as_deref(), state, told, delta);
             }
             CommandFact::Refused { kind, code, reason } => {
                 let state = ReceiptState::Refused {
@@ -100,7 +114,7 @@ impl Model {
                     code: code.as_deref().map(text::line),
                     reason: reason.as_deref().map(text::lines),
                 };
-                self.close_receipt(id, kind, state, told, delta);
+                self.close_receipt(id, kind.as_deref(), state, told, delta);
             }
         }
     }
@@ -108,7 +122,7 @@ impl Model {
     fn close_receipt(
         &mut self,
         id: CommandId,
-        kind: Option<String>,
+        kind: Option<&str>,
         state: ReceiptState,
         told: Told,
         delta: &mut Delta,
@@ -120,6 +134,7 @@ impl Model {
             }
             Some(receipt) => {
                 receipt.state = state;
+                delta.around = true;
                 let target = receipt.target.clone();
                 if let Some(ix) = target.and_then(|key| self.find(&key)) {
                     delta.touch(ix);
@@ -127,12 +142,13 @@ impl Model {
             }
             // A command may be refused without ever having been accepted.
             None => {
+                delta.around = true;
                 if matches!(state, ReceiptState::Confirmed { .. }) {
                     self.misfit(Misfit::UnknownCommand, id.as_str(), "was never accepted", told, delta);
                 }
                 self.keep_receipt(Receipt {
                     command_id: id,
-                    kind: kind.as_deref().map(text::line),
+                    kind: kind.map(text::line),
                     target: None,
                     by: None,
                     options: None,

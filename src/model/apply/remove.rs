@@ -5,10 +5,12 @@ use crate::model::key::{Keys, SourceId};
 use crate::model::{Model, NodeIx};
 
 impl Model {
-    /// Forgets a node with all below it. A node that nobody knows is forgotten already.
+    /// Forgets what any of the keys names, with all below it. What nobody knows is forgotten already.
     pub(super) fn forget(&mut self, keys: &Keys, delta: &mut Delta) {
-        if let Some(ix) = keys.iter().find_map(|key| self.find(key)) {
-            self.remove_subtree(ix, delta);
+        for key in keys.iter() {
+            if let Some(ix) = self.find(key) {
+                self.remove_subtree(ix, delta);
+            }
         }
     }
 
@@ -39,21 +41,27 @@ impl Model {
             let Some(node) = self.nodes.get_mut(ix) else { continue };
             let claims = node.claims.len();
             node.claims.retain(|claim| claim.source != source);
-            let others = node.claims.first().map(|claim| claim.source);
+            let lost_claim = node.claims.len() != claims;
+            node.other_sources.retain(|other| *other != source);
             if node.first_source == source {
-                match others {
-                    Some(other) => node.first_source = other,
-                    None => void.push((self.ancestors(ix).count(), ix)),
+                if node.other_sources.is_empty() {
+                    void.push((self.ancestors(ix).count(), ix));
+                } else {
+                    node.first_source = node.other_sources.remove(0);
                 }
-            } else if node.claims.len() != claims {
+            }
+            if lost_claim {
                 self.believe(ix, delta);
             }
         }
-        // From the leaves up: a node stays where something that another source told hangs below it.
+        // From the leaves up: a node stays for the sake of what another source hung below it, as long as
+        // that source needs it.
         void.sort_unstable_by(|one, two| two.cmp(one));
         for (_, ix) in void {
-            if self.get(ix).is_some_and(|node| node.children.is_empty()) {
-                self.remove_subtree(ix, delta);
+            let first = self.get(ix).and_then(|node| node.children.first().copied());
+            match first.and_then(|child| self.get(child)).map(|child| child.first_source) {
+                Some(other) => self.nodes.get_mut(ix).into_iter().for_each(|node| node.first_source = other),
+                None => self.remove_subtree(ix, delta),
             }
         }
     }
