@@ -12,6 +12,7 @@
 //! | [`source`] | bytes to facts: our journal, plain stores, the watcher, the tail and the whole-file reader |
 //! | [`engine`] | the writer's side: the book that keeps journal, model, snapshot and views in step |
 //! | [`report`] | the model as text and as JSON |
+//! | [`synth`] | made-up fleets, for tests, benches and pictures |
 //! | [`cli`] | one file a command |
 //!
 //! Arrows point one way: `cli → {report, engine} → source → store → model`. ARCHITECTURE.md has the map.
@@ -22,3 +23,4 @@ pub mod model;
 pub mod report;
 pub mod source;
 pub mod store;
+pub mod synth;

@@ -62,8 +62,6 @@ pub struct Model {
     receipts: BTreeMap<CommandId, Receipt>,
     /// Receipts in the order in which they came, so that the oldest final ones can go.
     receipt_order: VecDeque<CommandId>,
-    engine: Engine,
-    settings: Option<Value>,
     anomalies: Anomalies,
 }
 
@@ -75,6 +73,23 @@ pub struct Source {
     pub state: SourceState,
     /// Everything up to this event was told.
     pub seq: Seq,
+    /// What a journal tells of the engine that writes it.
+    pub engine: Engine,
+    /// The settings in force there, where told.
+    pub settings: Option<Value>,
+}
+
+impl Source {
+    fn unknown() -> Self {
+        Self {
+            kind: SourceKind::Unknown,
+            root: "".into(),
+            state: SourceState::Ok,
+            seq: Seq(0),
+            engine: Engine::default(),
+            settings: None,
+        }
+    }
 }
 
 /// What the journal tells of the engine that writes it.
@@ -152,16 +167,6 @@ impl Model {
     /// Returns the receipts of commands, by id.
     pub fn receipts(&self) -> &BTreeMap<CommandId, Receipt> {
         &self.receipts
-    }
-
-    /// Returns what the journal tells of its engine.
-    pub fn engine(&self) -> &Engine {
-        &self.engine
-    }
-
-    /// Returns the settings in force, where the engine told them.
-    pub fn settings(&self) -> Option<&Value> {
-        self.settings.as_ref()
     }
 
     /// Returns the facts that did not fit.

@@ -1,1 +1,16 @@
-//! source
+//! Where facts come from: readers of bytes, and the pure functions that make facts of what they read.
+//!
+//! [`journal`] is ours; every other format is one file beside it. The [`watch`], the [`tail`], the
+//! [`whole`]-file reader and [`loose`] values are shared by all of them, and a [`feed`] is followed by a
+//! thread of its own.
+
+pub mod feed;
+pub mod follow;
+pub mod journal;
+#[cfg(test)]
+mod journal_tests;
+pub mod loose;
+pub mod plain;
+pub mod tail;
+pub mod watch;
+pub mod whole;

@@ -2,6 +2,8 @@
 //!
 //! The model is audited after every fact that is told here.
 
+#![expect(unused_must_use, reason = "the rules are about the model; only some of them look at the delta")]
+
 #[path = "model_rules/advance.rs"]
 mod advance;
 #[path = "model_rules/around.rs"]

@@ -47,7 +47,7 @@ impl Model {
     fn take_in(&mut self, fact: Fact, delta: &mut Delta) {
         let told = Told { by: fact.source, at: fact.at };
         match fact.about {
-            About::Node(keys, NodeFact::Gone) => self.forget(&keys, delta),
+            About::Node(keys, NodeFact::Gone) => self.forget(&keys, told.by, delta),
             About::Node(keys, NodeFact::Under(parent)) => {
                 let ix = self.resolve(&keys, told, delta);
                 let parent = self.resolve(&parent, told, delta);
@@ -63,9 +63,9 @@ impl Model {
             About::Command(id, what) => self.learn_command(id, what, told, delta),
             About::Engine(what) => self.learn_engine(what, told, delta),
             About::Settings(settings) => {
-                let settings = Some(settings);
-                delta.around |= self.settings != settings;
-                self.settings = settings;
+                let known = &mut self.source_mut(told.by).settings;
+                delta.around |= known.as_ref() != Some(&settings);
+                *known = Some(settings);
             }
             About::Anomaly(anomaly) => {
                 self.anomalies.push(anomaly);

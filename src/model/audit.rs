@@ -146,6 +146,10 @@ impl Model {
         ensure(claimed.chain(tried).all(|attempt| attempt <= node.attempt), || {
             format!("{} is at attempt {}, and a later one is known", name(), node.attempt)
         })?;
+        let receipts = node.more().map(|more| more.receipts.as_slice()).unwrap_or_default();
+        ensure(receipts.iter().all(|id| self.receipts.contains_key(id)), || {
+            format!("{} has a receipt that is gone", name())
+        })?;
         let mut claimants: Vec<_> = node.claims.iter().map(|claim| claim.source).collect();
         claimants.sort_unstable();
         ensure(claimants.is_sorted_by(|one, two| one < two), || format!("{} has a claim twice", name()))

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::event::payload::Proof;
 use super::id::{CommandId, DelegationId, QuestionId, SubtaskId};
-use super::key::NodeKey;
+use super::key::{NodeKey, SourceId};
 use super::time::Stamp;
 
 /// Something that a person or a program wants done.
@@ -93,6 +93,9 @@ pub enum CommandFact {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
+    /// Whose command it is; a record needs not say so, being read from there.
+    #[serde(skip)]
+    pub source: SourceId,
     pub command_id: CommandId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Box<str>>,

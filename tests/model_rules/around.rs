@@ -92,5 +92,5 @@ fn what_is_told_again_of_the_engine_and_the_settings_is_no_change() {
         assert!(apply(&mut model, fact.clone()).around);
         assert!(apply(&mut model, fact).is_empty());
     }
-    assert_eq!((model.engine().pid, model.engine().running), (Some(7), false));
+    assert_eq!(model.source(SourceId(9)).map(|source| source.engine.pid), Some(None));
 }

@@ -23,6 +23,18 @@ fn a_node_goes_with_all_below_it_whichever_of_its_keys_is_named() {
 }
 
 #[test]
+fn a_node_that_another_source_knows_outlives_the_one_that_forgets_it() {
+    let mut model = world();
+    tell(&mut model, ENGINE, 1, step("x"), is("done"));
+    tell(&mut model, PLAIN, 1, step("x"), is("running"));
+    note(&mut model, ENGINE, step("x"), NodeFact::Gone);
+    assert_eq!(word(&model, &step("x")), StatusWord::Running);
+    assert!(note(&mut model, ENGINE, step("x"), NodeFact::Gone).is_empty());
+    note(&mut model, PLAIN, step("x"), NodeFact::Gone);
+    assert_eq!(model.find(&step("x")), None);
+}
+
+#[test]
 fn when_a_source_starts_over_what_only_it_told_is_gone() {
     let mut model = world();
     tell(&mut model, PLAIN, 1, step("x"), is("running"));

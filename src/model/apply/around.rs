@@ -1,13 +1,15 @@
 //! What is known beside the nodes: sources, the engine, and the receipts of commands.
 
+use std::collections::VecDeque;
+
 use super::Told;
 use crate::model::advance::Alarm;
 use crate::model::anomaly::Misfit;
 use crate::model::command::{CommandFact, Receipt, ReceiptState};
 use crate::model::delta::Delta;
-use crate::model::fact::{EngineFact, SourceFact, SourceState};
-use crate::model::id::{CommandId, Seq};
-use crate::model::key::{SourceId, SourceKind};
+use crate::model::fact::{EngineFact, SourceFact};
+use crate::model::id::CommandId;
+use crate::model::key::SourceId;
 use crate::model::node::Node;
 use crate::model::{Engine, Model, Source, text};
 
@@ -17,12 +19,7 @@ const RECEIPTS: usize = 256;
 impl Model {
     pub(super) fn learn_source(&mut self, id: SourceId, what: SourceFact, delta: &mut Delta) {
         let before = self.source(id).cloned();
-        let source = self.sources.entry(id).or_insert_with(|| Source {
-            kind: SourceKind::Unknown,
-            root: "".into(),
-            state: SourceState::Ok,
-            seq: Seq(0),
-        });
+        let source = self.source_mut(id);
         match what {
             SourceFact::Opened { kind, root } => {
                 source.root = root;
@@ -37,7 +34,8 @@ impl Model {
                 return;
             }
             SourceFact::Reset => {
-                source.seq = Seq(0);
+                *source = Source { kind: source.kind, root: source.root.clone(), ..Source::unknown() };
+                self.drop_receipts_of(id, delta);
                 self.reset_source(id, delta);
             }
         }
@@ -53,7 +51,12 @@ impl Model {
         }
     }
 
+    pub(super) fn source_mut(&mut self, id: SourceId) -> &mut Source {
+        self.sources.entry(id).or_insert_with(Source::unknown)
+    }
+
     pub(super) fn learn_engine(&mut self, what: EngineFact, told: Told, delta: &mut Delta) {
+        let known = &mut self.source_mut(told.by).engine;
         let engine = match what {
             EngineFact::Started { pid, version, epoch } => Engine {
                 running: true,
@@ -67,11 +70,11 @@ impl Model {
                 running: false,
                 since: told.at,
                 why: why.as_deref().map(text::line),
-                ..self.engine.clone()
+                ..known.clone()
             },
         };
-        delta.around |= self.engine != engine;
-        self.engine = engine;
+        delta.around |= *known != engine;
+        *known = engine;
     }
 
     pub(super) fn learn_command(&mut self, id: CommandId, what: CommandFact, told: Told, delta: &mut Delta) {
@@ -93,6 +96,7 @@ impl Model {
                     self.push_alarm(deadline, Alarm::Command(id.clone()));
                 }
                 self.keep_receipt(Receipt {
+                    source: told.by,
                     command_id: id,
                     kind: Some(text::line(&kind)),
                     target,
@@ -147,6 +151,7 @@ impl Model {
                     self.misfit(Misfit::UnknownCommand, id.as_str(), "was never accepted", told, delta);
                 }
                 self.keep_receipt(Receipt {
+                    source: told.by,
                     command_id: id,
                     kind: kind.map(text::line),
                     target: None,
@@ -169,6 +174,17 @@ impl Model {
             if let Some(id) = self.receipt_order.remove(oldest) {
                 self.drop_receipt(&id);
             }
+        }
+    }
+
+    fn drop_receipts_of(&mut self, source: SourceId, delta: &mut Delta) {
+        let order = std::mem::take(&mut self.receipt_order).into_iter();
+        let (void, kept): (VecDeque<_>, _) =
+            order.partition(|id| self.receipts.get(id).is_some_and(|receipt| receipt.source == source));
+        self.receipt_order = kept;
+        for id in void {
+            self.drop_receipt(&id);
+            delta.around = true;
         }
     }
 

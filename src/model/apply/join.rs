@@ -57,7 +57,7 @@ impl Model {
             self.by_key.insert(key.clone(), keep);
         }
         for entry in gone.spent {
-            self.book(keep, entry, delta);
+            self.book_joined(keep, entry, delta);
         }
         if let (Some(index), None) = (gone.index, self.get(keep).and_then(|node| node.index)) {
             self.set_index(keep, index, delta);

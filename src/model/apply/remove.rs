@@ -4,14 +4,45 @@ use crate::model::delta::Delta;
 use crate::model::key::{Keys, SourceId};
 use crate::model::{Model, NodeIx};
 
+/// Whether a node is still known once one source took back what it told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    ByOthers,
+    ByNobody,
+}
+
 impl Model {
-    /// Forgets what any of the keys names, with all below it. What nobody knows is forgotten already.
-    pub(super) fn forget(&mut self, keys: &Keys, delta: &mut Delta) {
+    /// Forgets what a source told of the nodes that any of the keys names. What no other source knows goes,
+    /// with all below it; what nobody knows is forgotten already.
+    pub(super) fn forget(&mut self, keys: &Keys, by: SourceId, delta: &mut Delta) {
         for key in keys.iter() {
-            if let Some(ix) = self.find(key) {
+            if let Some(ix) = self.find(key)
+                && self.take_back(ix, by, delta) == Known::ByNobody
+            {
                 self.remove_subtree(ix, delta);
             }
         }
+    }
+
+    /// Takes back what a source claimed of a node, and that it spoke of it.
+    fn take_back(&mut self, ix: NodeIx, source: SourceId, delta: &mut Delta) -> Known {
+        let Some(node) = self.nodes.get_mut(ix) else { return Known::ByOthers };
+        let claims = node.claims.len();
+        node.claims.retain(|claim| claim.source != source);
+        let lost_claim = node.claims.len() != claims;
+        node.other_sources.retain(|other| *other != source);
+        let mut known = Known::ByOthers;
+        if node.first_source == source {
+            if node.other_sources.is_empty() {
+                known = Known::ByNobody;
+            } else {
+                node.first_source = node.other_sources.remove(0);
+            }
+        }
+        if lost_claim {
+            self.believe(ix, delta);
+        }
+        known
     }
 
     fn remove_subtree(&mut self, ix: NodeIx, delta: &mut Delta) {
@@ -38,20 +69,8 @@ impl Model {
         let mut void: Vec<(usize, NodeIx)> = Vec::new();
         let known: Vec<NodeIx> = self.nodes().map(|(ix, _)| ix).collect();
         for ix in known {
-            let Some(node) = self.nodes.get_mut(ix) else { continue };
-            let claims = node.claims.len();
-            node.claims.retain(|claim| claim.source != source);
-            let lost_claim = node.claims.len() != claims;
-            node.other_sources.retain(|other| *other != source);
-            if node.first_source == source {
-                if node.other_sources.is_empty() {
-                    void.push((self.ancestors(ix).count(), ix));
-                } else {
-                    node.first_source = node.other_sources.remove(0);
-                }
-            }
-            if lost_claim {
-                self.believe(ix, delta);
+            if self.take_back(ix, source, delta) == Known::ByNobody {
+                void.push((self.ancestors(ix).count(), ix));
             }
         }
         // From the leaves up: a node stays for the sake of what another source hung below it, as long as

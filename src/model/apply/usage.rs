@@ -21,11 +21,7 @@ impl Model {
             tokens: report.tokens,
             cost: report.cost,
         };
-        let known = match &fresh.id {
-            Some(id) => self.ledger.get(id).copied(),
-            None => self.total_without_id(ix, &fresh),
-        };
-        match known {
+        match self.booked(ix, &fresh) {
             Some((owner, place)) => {
                 let moves = owner != ix && self.ancestors(ix).any(|above| above == owner);
                 self.repeat(owner, place, &fresh, delta);
@@ -40,15 +36,27 @@ impl Model {
         }
     }
 
-    /// Returns the total that a later one without an id replaces: each tells all of the session so far.
-    fn total_without_id(&self, ix: NodeIx, fresh: &Spent) -> Option<(NodeIx, usize)> {
+    /// Returns where an entry is booked already. Of totals without an id a node has one for each model, since
+    /// each tells all of the session so far.
+    fn booked(&self, ix: NodeIx, fresh: &Spent) -> Option<(NodeIx, usize)> {
+        if let Some(id) = &fresh.id {
+            return self.ledger.get(id).copied();
+        }
         let same = |known: &Spent| known.is_total && known.id.is_none() && known.model == fresh.model;
         let place = self.get(ix).filter(|_| fresh.is_total)?.spent.iter().position(same)?;
         Some((ix, place))
     }
 
+    /// Books what a node spent that turned out to be this one.
+    pub(super) fn book_joined(&mut self, ix: NodeIx, entry: Spent, delta: &mut Delta) {
+        match self.booked(ix, &entry).filter(|_| entry.id.is_none()) {
+            Some((_, place)) => self.repeat(ix, place, &entry, delta),
+            None => self.book(ix, entry, delta),
+        }
+    }
+
     /// Adds an entry to a node, and its spend to all above.
-    pub(super) fn book(&mut self, ix: NodeIx, entry: Spent, delta: &mut Delta) {
+    fn book(&mut self, ix: NodeIx, entry: Spent, delta: &mut Delta) {
         self.change_spend(ix, delta, |node, place| {
             node.sums.add(&entry);
             place.clone_from(&entry.id);

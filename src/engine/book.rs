@@ -1,0 +1,205 @@
+//! The engine's memory: what it writes down is on disk before it counts, and the model is what was written.
+//!
+//! The book keeps journal, model, snapshot, history and the two derived views in step. It is the only
+//! writer of a state folder. What is decided, and when, is not its affair.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::model::Model;
+use crate::model::delta::Delta;
+use crate::model::event::{Body, Event, payload};
+use crate::model::fact::{Fact, SourceFact};
+use crate::model::id::Seq;
+use crate::model::key::{SourceId, SourceKind};
+use crate::model::record::{ModelRecord, model_record, restore, tree_records};
+use crate::model::ripe::ripe;
+use crate::model::time::Stamp;
+use crate::source::journal;
+use crate::store::disk::Disk;
+use crate::store::error::{Error, Result};
+use crate::store::folder::StateFolder;
+use crate::store::journal::{Journal, Place};
+use crate::store::line::Draft;
+use crate::store::recover::Recovered;
+use crate::store::{Store, compact, views};
+
+mod view;
+
+/// The journal is the only source of the engine's own model.
+pub const SOURCE: SourceId = SourceId(0);
+
+/// How many facts of a replay are held at once.
+const FACTS: usize = 8192;
+
+/// The open book of one state folder.
+pub struct Book {
+    store: Store,
+    model: Model,
+    seq: Seq,
+    /// What was written since the last snapshot.
+    records: u64,
+    bytes: u64,
+    dirty_since: Option<Stamp>,
+    views_written: Option<Stamp>,
+}
+
+impl Book {
+    /// Opens a folder: what was acknowledged before is there again.
+    pub fn open(folder: StateFolder, disk: Arc<dyn Disk>, now: Stamp) -> Result<(Self, Recovered)> {
+        let (store, recovered) = Store::open(folder, disk, now)?;
+        let mut model = Model::default();
+        let root = store.folder.root.parent().unwrap_or(&store.folder.root).display().to_string().into();
+        let _ = model.apply(Fact::source(SOURCE, SourceFact::Opened { kind: SourceKind::Engine, root }));
+        let mut known = Seq(0);
+        if let Some(snapshot) = &recovered.snapshot {
+            known = snapshot.seq;
+            let record: ModelRecord = serde_json::from_str(snapshot.model.get()).map_err(|error| {
+                Error::from(Error::damaged(&store.folder.snapshot(known), error.to_string()))
+            })?;
+            let mut facts = Vec::new();
+            restore::model_facts(record, SOURCE, &mut facts);
+            facts.push(Fact::source(SOURCE, SourceFact::Reached(known)));
+            let _ = model.apply_all(facts);
+        }
+        let mut book = Self {
+            store,
+            model,
+            seq: known,
+            records: 0,
+            bytes: 0,
+            dirty_since: Some(now),
+            views_written: None,
+        };
+        book.replay(known)?;
+        Ok((book, recovered))
+    }
+
+    /// Returns everything that is known.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Returns the last event that is in the model.
+    pub fn seq(&self) -> Seq {
+        self.seq
+    }
+
+    /// Returns the folder's store.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Writes events down, in one piece; they are on disk and in the model when this returns.
+    pub fn write(&mut self, now: Stamp, events: impl IntoIterator<Item = (Stamp, Body)>) -> Result<Delta> {
+        let events: Vec<(Stamp, Body)> = events.into_iter().collect();
+        let drafts: Result<Vec<Draft>> = events.iter().map(|(at, body)| Draft::new(*at, body)).collect();
+        let drafts = drafts?;
+        let bytes: usize = drafts.iter().map(Draft::len).sum();
+        let written = self.store.journal.append(drafts, Place::Exactly(self.seq.next())).wait()?;
+        let mut facts = Vec::new();
+        for (seq, (at, body)) in (written.first.0..).zip(events) {
+            journal::facts(Event { seq: Seq(seq), at, body }, SOURCE, &mut facts);
+        }
+        self.records += written.last.0 + 1 - written.first.0;
+        self.bytes += bytes as u64;
+        self.seq = written.last;
+        self.dirty_since.get_or_insert(now);
+        Ok(self.model.apply_all(facts))
+    }
+
+    /// Lets time pass in the model.
+    pub fn advance(&mut self, now: Stamp) -> Delta {
+        self.model.advance(now)
+    }
+
+    /// Does what is due: moves old delegations to the history, compacts, writes the views.
+    pub fn tidy(&mut self, now: Stamp) -> Result<Delta> {
+        let delta = self.archive(now)?;
+        if compact::due(self.records, self.bytes) {
+            self.compact()?;
+        }
+        if self.dirty_since.is_some_and(|dirty| views::due(dirty, self.views_written) <= now) {
+            self.write_views(now)?;
+        }
+        Ok(delta)
+    }
+
+    /// Moves the delegations that ended long ago into the history.
+    ///
+    /// Their records are on disk before the journal says that they left; after a crash in between they are
+    /// written again, and the later line replaces the earlier.
+    pub fn archive(&mut self, now: Stamp) -> Result<Delta> {
+        let mut leaving = Vec::new();
+        for (ix, id) in ripe(&self.model, now) {
+            for record in tree_records(&self.model, ix) {
+                if let Some(id) = &record.delegation_id {
+                    self.store.history.append(id, &*raw("a record for the history", &record)?)?;
+                }
+            }
+            let gone = payload::Turn { delegation_id: id, ..payload::Turn::default() };
+            leaving.push((now, Body::Archived(gone)));
+        }
+        if leaving.is_empty() {
+            return Ok(Delta::default());
+        }
+        self.write(now, leaving)
+    }
+
+    /// Writes a snapshot, and removes what it makes unneeded.
+    pub fn compact(&mut self) -> Result<compact::Compacted> {
+        let model = raw("the model", &model_record(&self.model, SOURCE))?;
+        let removed = self.store.compact(self.seq, model, RawValue::NULL.to_owned())?;
+        (self.records, self.bytes) = (0, 0);
+        Ok(removed)
+    }
+
+    /// Writes `delegations.json` and `registry.json`.
+    pub fn write_views(&mut self, now: Stamp) -> Result<()> {
+        let disk = &*self.store.disk;
+        let folder = &self.store.folder;
+        let delegations = view::delegations(&self.model, self.seq);
+        let registry = view::registry(&self.model);
+        views::replace(disk, &folder.delegations_json(), &pretty("delegations.json", &delegations)?)?;
+        views::replace(disk, &folder.registry_json(), &pretty("registry.json", &registry)?)?;
+        (self.dirty_since, self.views_written) = (None, Some(now));
+        Ok(())
+    }
+
+    fn replay(&mut self, after: Seq) -> Result<()> {
+        let Self { store, model, .. } = self;
+        let mut facts = Vec::new();
+        let mut bad = None;
+        let (mut records, mut bytes) = (0, 0);
+        let last = store.replay(after, |seq, line| {
+            records += 1;
+            bytes += line.len() as u64;
+            match Event::read(line) {
+                Ok(event) => journal::facts(event, SOURCE, &mut facts),
+                Err(error) => bad = bad.take().or(Some((seq, error.to_string()))),
+            }
+            if facts.len() > FACTS {
+                let _ = model.apply_all(facts.drain(..));
+            }
+        })?;
+        let _ = model.apply_all(facts);
+        if let Some((seq, what)) = bad {
+            return Err(Error::damaged(&store.folder.journal_dir(), what).seq(seq).into());
+        }
+        (self.seq, self.records, self.bytes) = (last, records, bytes);
+        Ok(())
+    }
+}
+
+fn raw(what: &str, value: &impl Serialize) -> Result<Box<RawValue>> {
+    serde_json::value::to_raw_value(value).map_err(|source| Error::Encode { what: what.to_owned(), source })
+}
+
+fn pretty(what: &str, value: &impl Serialize) -> Result<Vec<u8>> {
+    let mut text =
+        serde_json::to_vec_pretty(value).map_err(|source| Error::Encode { what: what.to_owned(), source })?;
+    text.push(b'\n');
+    Ok(text)
+}

@@ -1,0 +1,211 @@
+//! Records told again, as facts: how a snapshot, a plain store or a page of history enters a model.
+
+use std::borrow::Cow;
+
+use super::{ModelRecord, Record, UsageRecord};
+use crate::model::command::{CommandFact, Receipt, ReceiptState};
+use crate::model::fact::{
+    About, Action, Clock, Description, EngineFact, Fact, NodeFact, Scope, StatusReport, UsageReport,
+};
+use crate::model::handoff::Handoff;
+use crate::model::key::{Keys, NodeKey, SourceId, SourceKind};
+use crate::model::node::{Models, NodeKind};
+use crate::model::words::{Field, meaning};
+
+/// Tells a whole model again.
+pub fn model_facts(record: ModelRecord, source: SourceId, out: &mut Vec<Fact>) {
+    for delegation in record.delegations {
+        facts(delegation, source, out);
+    }
+    for receipt in record.receipts {
+        receipt_facts(receipt, source, out);
+    }
+    let engine = record.engine;
+    if engine.since.is_some() || engine.running {
+        let started = EngineFact::Started {
+            pid: engine.pid,
+            version: engine.version.map(Into::into),
+            epoch: engine.epoch,
+        };
+        out.push(Fact { source, at: engine.since, about: About::Engine(started) });
+        if !engine.running {
+            let stopped = EngineFact::Stopped { why: engine.why.map(Into::into) };
+            out.push(Fact { source, at: engine.since, about: About::Engine(stopped) });
+        }
+    }
+    let settings = record.settings.into_iter().map(About::Settings);
+    let anomalies = record.anomalies.into_iter().map(About::Anomaly);
+    out.extend(settings.chain(anomalies).map(|about| Fact { source, at: None, about }));
+}
+
+/// Tells one record again: the delegation, its steps, and what is below them.
+pub fn facts(mut record: Record, source: SourceId, out: &mut Vec<Fact>) {
+    let steps = std::mem::take(&mut record.subtasks);
+    let Some(key) = record.keys.first().cloned() else { return };
+    node_facts(record, None, source, out);
+    for mut step in steps {
+        let agents = std::mem::take(&mut step.agents);
+        node_facts(step, Some(&key), source, out);
+        for agent in agents {
+            node_facts(agent, None, source, out);
+        }
+    }
+}
+
+fn node_facts(mut record: Record, parent: Option<&NodeKey>, source: SourceId, out: &mut Vec<Fact>) {
+    let mut keys = std::mem::take(&mut record.keys).into_iter();
+    let Some(first) = keys.next() else { return };
+    let keys = Keys { first, more: keys.collect() };
+    // All the keys once, then the first one is enough.
+    let key = Keys::from(keys.first.clone());
+    let kind = record.kind.unwrap_or(NodeKind::Group);
+    out.push(Fact::node(source, None, keys, NodeFact::Seen(kind)));
+    let mut tell = |at, what| out.push(Fact::node(source, at, key.clone(), what));
+    if let Some(parent) = record.parent.take().or_else(|| parent.cloned()) {
+        tell(None, NodeFact::Under(parent.into()));
+    }
+    tell(None, NodeFact::Described(Box::new(description(&mut record))));
+    if let Some(handoff) = handoff(&mut record) {
+        tell(None, NodeFact::HandedOff(Box::new(handoff)));
+    }
+    for attempt in std::mem::take(&mut record.attempts) {
+        tell(None, NodeFact::Attempted(Box::new(attempt)));
+    }
+    if let Some(report) = status(&mut record, kind) {
+        tell(record.since, NodeFact::Status(report));
+    }
+    let clocks = [
+        (Clock::Created, record.created_at),
+        (Clock::Started, record.started_at),
+        (Clock::Ended, record.completed_at),
+        (Clock::AcceptBy, record.expires_at),
+        (Clock::FinishBy, record.deadline),
+    ];
+    for (clock, at) in clocks {
+        if let Some(at) = at {
+            tell(None, NodeFact::Clock(clock, at));
+        }
+    }
+    let rest = [
+        record.stale_after_ms.map(NodeFact::MaySleep),
+        record.progress.map(NodeFact::Progressed),
+        record.decision.take().map(NodeFact::Decided),
+        record.result.take().map(NodeFact::Returned),
+        record.quality.map(NodeFact::Quality),
+        record.budget.take().map(NodeFact::Budgeted),
+    ];
+    rest.into_iter().flatten().for_each(|what| tell(None, what));
+    let questions = std::mem::take(&mut record.questions).into_iter();
+    questions.for_each(|question| tell(None, NodeFact::Asked(Box::new(question))));
+    let usage = std::mem::take(&mut record.usage).into_iter();
+    usage.for_each(|usage| tell(None, NodeFact::Used(Box::new(report(usage)))));
+    let moments = std::mem::take(&mut record.timeline).into_iter();
+    moments.for_each(|moment| tell(None, NodeFact::Happened(moment)));
+    let action = Action {
+        last: record.last_action.take().map(Into::into),
+        next: record.next_action.take().map(Into::into),
+    };
+    if action != Action::default() || record.last_sign_at.is_some() {
+        tell(record.last_sign_at, NodeFact::Active(action));
+    }
+}
+
+fn description(record: &mut Record) -> Description {
+    let Models { requested, injected, effective } = record.model.take().unwrap_or_default();
+    Description {
+        title: record.title.take().map(Into::into),
+        agent: record.agent.take(),
+        provider: record.provider.take(),
+        model_requested: requested,
+        model_injected: injected,
+        model_effective: effective,
+        pattern: record.pattern.take(),
+        index: record.index,
+        task: record.task_id.clone(),
+        path: Some(std::mem::take(&mut record.path)).filter(|path| !path.is_empty()),
+        depth: record.depth,
+        depends_on: Some(std::mem::take(&mut record.dependencies)),
+        expected_steps: record.subtask_count,
+        estimate_ms: record.estimated_duration,
+        max_attempts: record.max_attempts,
+        workspace: record.workspace.take().map(Into::into),
+        command: record.command.take().map(Into::into),
+    }
+}
+
+fn handoff(record: &mut Record) -> Option<Handoff> {
+    let handoff = Handoff {
+        from_agent: record.from_agent.take(),
+        to_agent: record.to_agent.take(),
+        task_id: None,
+        context: record.context.take(),
+        expected_output: record.expected_output.take(),
+        category: record.category.take(),
+        allowed_tools: record.allowed_tools.take(),
+        allowed_actions: record.allowed_actions.take(),
+        max_depth: record.max_depth,
+        accepted_at: record.accepted_at,
+        extra: record.handoff_extra.take().unwrap_or_default(),
+    };
+    (handoff != Handoff::default()).then(|| Handoff { task_id: record.task_id.clone(), ..handoff })
+}
+
+fn status(record: &mut Record, kind: NodeKind) -> Option<StatusReport> {
+    let canonical = record.status?;
+    let field = field_of(kind);
+    // The raw word only where it means the same in its place here.
+    let raw = record.raw_status.take().filter(|raw| meaning(SourceKind::Engine, field, raw) == canonical);
+    Some(StatusReport {
+        field,
+        word: raw.map_or(Cow::Borrowed(canonical.as_str()), |raw| Cow::Owned(raw.into())),
+        why: record.reason.take().map(Into::into),
+        retryable: record.retryable,
+        attempt: record.attempt,
+    })
+}
+
+/// Returns the field in which a node of this kind has its status word.
+pub fn field_of(kind: NodeKind) -> Field {
+    match kind {
+        NodeKind::Delegation => Field::Delegation,
+        NodeKind::Subtask => Field::Task,
+        NodeKind::Session | NodeKind::Agent | NodeKind::Group => Field::Session,
+    }
+}
+
+fn report(usage: UsageRecord) -> UsageReport {
+    UsageReport {
+        id: usage.id,
+        scope: if usage.total { Scope::Total } else { Scope::Message },
+        model: usage.model,
+        tokens: usage.tokens,
+        cost: usage.cost,
+    }
+}
+
+fn receipt_facts(receipt: Receipt, source: SourceId, out: &mut Vec<Fact>) {
+    let mut tell = |at, fact| {
+        out.push(Fact { source, at, about: About::Command(receipt.command_id.clone(), fact) });
+    };
+    let kind: Option<String> = receipt.kind.map(Into::into);
+    if receipt.accepted_at.is_some() || receipt.target.is_some() || !receipt.state.is_final() {
+        let accepted = CommandFact::Accepted {
+            kind: kind.clone().unwrap_or_default(),
+            target: receipt.target,
+            by: receipt.by.map(Into::into),
+            options: receipt.options,
+            deadline: receipt.deadline,
+        };
+        tell(receipt.accepted_at, accepted);
+    }
+    match receipt.state {
+        ReceiptState::Accepted | ReceiptState::Overdue => {}
+        ReceiptState::Confirmed { at, proof, effects } => {
+            tell(at, CommandFact::Confirmed { kind, proof: proof.map(Into::into), effects });
+        }
+        ReceiptState::Refused { at, code, reason } => {
+            let (code, reason) = (code.map(Into::into), reason.map(Into::into));
+            tell(at, CommandFact::Refused { kind, code, reason });
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What every source can do: be asked what is new, and say what to watch. A thread asks it when the watch
+//! rings, and at least once a second: some file systems tell nothing.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use super::watch::{Bell, Watch};
+use crate::model::fact::Fact;
+use crate::model::time::Stamp;
+
+/// The safety net under the watch.
+pub const POLL: Duration = Duration::from_secs(1);
+
+/// Facts that belong together.
+#[derive(Debug, Default)]
+pub struct Batch {
+    pub facts: Vec<Fact>,
+    /// Whether there is more already: ask again before anything else.
+    pub more: bool,
+}
+
+/// A source of facts.
+pub trait Feed: Send + 'static {
+    /// Returns what became known since it was last asked. It never fails: what cannot be read is a fact.
+    fn poll(&mut self, now: Stamp) -> Batch;
+
+    /// Returns the folders, and where the system needs it the files, whose changes matter.
+    fn watched(&self) -> Vec<PathBuf>;
+}
+
+/// A feed that is followed by a thread of its own, until it is dropped.
+#[derive(Debug)]
+pub struct Following {
+    stop: Arc<AtomicBool>,
+    bell: Bell,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Follows a feed: sends what it tells, beginning with what is there now.
+///
+/// The channel is bounded by its maker: when it is full the feed waits, and what changes meanwhile is
+/// read in one go afterwards. When nobody receives any more, following ends.
+pub fn follow(
+    mut feed: impl Feed,
+    clock: impl Fn() -> Stamp + Send + 'static,
+    out: SyncSender<Batch>,
+) -> std::io::Result<Following> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut watch = Watch::new();
+    let bell = watch.bell();
+    let stopped = Arc::clone(&stop);
+    let thread = thread::Builder::new().name("follow".into()).spawn(move || {
+        while !stopped.load(Ordering::Relaxed) {
+            // Watching before reading: what changes in between rings.
+            watch.want(&feed.watched());
+            let batch = feed.poll(clock());
+            let more = batch.more;
+            if !batch.facts.is_empty() && out.send(batch).is_err() {
+                return;
+            }
+            if !more {
+                watch.wait(POLL);
+            }
+        }
+    })?;
+    Ok(Following { stop, bell, thread: Some(thread) })
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.bell.ring();
+        if let Some(thread) = self.thread.take().filter(JoinHandle::is_finished) {
+            // One that still waits for a full channel ends when the receiver is dropped.
+            let _ = thread.join();
+        }
+    }
+}

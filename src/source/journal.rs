@@ -1,0 +1,171 @@
+//! Our own journal: events to facts, a pure function. The engine is one more source.
+//!
+//! One event tells several facts, about the delegation or the step that it names; the last of them is
+//! how far the journal was read. Ids are shared, not copied.
+
+mod delegation;
+mod subtask;
+
+use std::sync::Arc;
+
+use crate::model::anomaly::{Anomaly, Misfit};
+use crate::model::command::CommandFact;
+use crate::model::event::{Body, Event, payload as p};
+use crate::model::fact::{About, EngineFact, Fact, NodeFact, SourceFact, StatusReport, session, target};
+use crate::model::id::Seq;
+use crate::model::key::{Keys, SourceId};
+use crate::model::node::Moment;
+use crate::model::time::Stamp;
+use crate::model::words::Field;
+
+/// Tells what an event says.
+pub fn facts(event: Event, source: SourceId, out: &mut Vec<Fact>) {
+    let mut teller = Teller { source, at: event.at, seq: event.seq, out };
+    teller.tell(event.body);
+    out.push(Fact::source(source, SourceFact::Reached(event.seq)));
+}
+
+/// Collects the facts of one event.
+struct Teller<'a> {
+    source: SourceId,
+    at: Stamp,
+    seq: Seq,
+    out: &'a mut Vec<Fact>,
+}
+
+impl Teller<'_> {
+    /// Routes an event to what it tells; the table of names is in `model::event`.
+    fn tell(&mut self, body: Body) {
+        let name = Arc::<str>::from(body.name());
+        match body {
+            // Advice before anything was handed over: nothing in the tree yet.
+            Body::Hint(_) => {}
+            Body::Decided(data) => self.decided(data),
+            Body::Proposed(data) => self.proposed(data, name),
+            Body::Approved(data) => self.approved(data, name),
+            Body::Rejected(data) => self.turn(data, "rejected", name),
+            Body::Started(data) => self.started(data, name),
+            Body::Paused(data) => self.turn(data, "paused", name),
+            Body::Resumed(data) => self.turn(data, "running", name),
+            Body::Cancelled(data) => self.cancelled(data, name),
+            Body::Completed(data) => self.completed(data, name),
+            Body::Failed(data) => self.failed(data, name),
+            Body::Expired(data) => self.turn(data, "expired", name),
+            Body::BudgetReached(data) => self.budget_reached(data, name),
+            Body::RolledBack(data) => self.rolled_back(data, name),
+            Body::Archived(data) => self.node(target(&data.delegation_id, None), NodeFact::Gone),
+            Body::SubtaskStarted(data) => self.subtask_started(data, name),
+            Body::SubtaskProgress(data) => self.subtask_progress(data),
+            Body::SubtaskUsage(data) => self.subtask_usage(data),
+            Body::SubtaskPaused(data) => self.subtask_turn(data, "paused", name),
+            Body::SubtaskResumed(data) => self.subtask_turn(data, "running", name),
+            Body::SubtaskCompleted(data) => self.subtask_completed(data, name),
+            Body::SubtaskFailed(data) => self.subtask_failed(data, name),
+            Body::SubtaskRetried(data) => self.subtask_retried(data, name),
+            Body::SubtaskSkipped(data) => self.subtask_skipped(data, name),
+            Body::SubtaskCancelled(data) => self.subtask_turn(data, "cancelled", name),
+            Body::SubtaskTimedOut(data) => self.subtask_turn(data, "timed-out", name),
+            Body::SubtaskReview(data) => self.subtask_turn(data, "review", name),
+            Body::AgentStarted(data) => self.agent_started(data, name),
+            Body::AgentProgress(data) => self.agent_progress(data),
+            Body::AgentUsage(data) => self.agent_usage(data),
+            Body::AgentEnded(data) => self.agent_ended(data, name),
+            body => self.tell_around(body, name),
+        }
+    }
+
+    /// Routes what is about sessions, questions, commands and the engine.
+    fn tell_around(&mut self, body: Body, name: Arc<str>) {
+        match body {
+            Body::Asked(data) => self.asked(data, name),
+            Body::Answered(data) | Body::Withdrawn(data) => self.settled(data, name),
+            Body::SessionIntended(data) => self.session_intended(data),
+            Body::SessionStarted(data) => self.session_started(data),
+            Body::SessionLost(data) | Body::SessionEnded(data) => self.session_ended(data, name),
+            Body::CommandAccepted(data) => self.command_accepted(data),
+            Body::CommandConfirmed(data) => {
+                let p::CommandConfirmed { command_id, kind, proof, effects, .. } = data;
+                let effects = effects.unwrap_or_default();
+                self.about(About::Command(command_id, CommandFact::Confirmed { kind, proof, effects }));
+            }
+            Body::CommandRefused(data) => {
+                let p::CommandRefused { command_id, kind, code, reason, .. } = data;
+                self.about(About::Command(command_id, CommandFact::Refused { kind, code, reason }));
+            }
+            Body::EngineStarted(data) | Body::EngineRecovered(data) => {
+                let p::EngineTurn { pid, version, epoch, .. } = data;
+                self.about(About::Engine(EngineFact::Started { pid, version, epoch }));
+            }
+            Body::EngineStopped(data) => self.about(About::Engine(EngineFact::Stopped { why: data.reason })),
+            Body::SettingsChanged(data) => {
+                if let Some(settings) = data.settings {
+                    self.about(About::Settings(settings));
+                }
+            }
+            // A newer engine's event keeps its place, and a person can see that it was there.
+            body => self.about(About::Anomaly(Anomaly {
+                misfit: Misfit::Unreadable,
+                at: Some(self.at),
+                about: format!("event {}", self.seq).into(),
+                what: format!("{name} cannot be read by this version: {:?}", body.data().unwrap_or_default())
+                    .into(),
+            })),
+        }
+    }
+
+    fn command_accepted(&mut self, data: p::CommandAccepted) {
+        let on = data.delegation_id.as_ref().map(|id| target(id, data.subtask_id.as_ref()));
+        let accepted = CommandFact::Accepted {
+            kind: data.kind.unwrap_or_default(),
+            target: on,
+            by: data.by,
+            options: data.options,
+            deadline: data.deadline,
+        };
+        self.about(About::Command(data.command_id, accepted));
+    }
+
+    fn about(&mut self, about: About) {
+        self.out.push(Fact { source: self.source, at: Some(self.at), about });
+    }
+
+    fn node(&mut self, keys: impl Into<Keys>, what: NodeFact) {
+        self.out.push(Fact::node(self.source, Some(self.at), keys, what));
+    }
+
+    /// Tells a status word, and writes the event into the node's timeline.
+    fn status(&mut self, keys: &Keys, report: StatusReport, name: Arc<str>) {
+        let note = report.why.as_deref().map(Into::into);
+        self.node(keys.clone(), NodeFact::Status(report));
+        self.happened(keys, name, note);
+    }
+
+    fn happened(&mut self, keys: &Keys, name: Arc<str>, note: Option<Box<str>>) {
+        let moment = Moment { at: Some(self.at), seq: self.seq, name, note };
+        self.node(keys.clone(), NodeFact::Happened(moment));
+    }
+
+    /// Returns the id under which a usage without ids of its own counts: its event's place.
+    fn usage_id(&self, on: &Keys, message: Option<&str>, request: Option<&str>) -> Arc<str> {
+        crate::model::fact::UsageReport::id_of(message, request)
+            .unwrap_or_else(|| format!("{}#{}", on.first, self.seq).into())
+    }
+}
+
+/// Returns the keys of a step, with its session's where the event names one.
+fn step(
+    delegation: &crate::model::id::DelegationId,
+    subtask: &crate::model::id::SubtaskId,
+    session_id: Option<&crate::model::id::SessionId>,
+) -> Keys {
+    let keys = Keys::from(target(delegation, Some(subtask)));
+    match session_id {
+        Some(id) => keys.and(session(id)),
+        None => keys,
+    }
+}
+
+/// Makes the report of a canonical word.
+fn report(field: Field, word: &'static str, why: Option<String>, attempt: Option<u32>) -> StatusReport {
+    StatusReport { why, attempt, ..StatusReport::of(field, word) }
+}

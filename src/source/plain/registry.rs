@@ -1,0 +1,116 @@
+//! The session registry's entries: the nine fields of the delegation guide, and ours where they are.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::{Entries, Entry, PairIds, crc_of};
+use crate::model::fact::{Clock, Description, Fact, NodeFact, StatusReport};
+use crate::model::id::SessionId;
+use crate::model::key::{Keys, NodeKey};
+use crate::model::node::{Attempt, NodeKind};
+use crate::model::words::Field;
+use crate::source::loose::Loose;
+
+/// How the store beside the registry names its nodes.
+pub(super) struct Naming<'a> {
+    pub ids: PairIds,
+    /// Our own engine wrote the store.
+    pub ours: bool,
+    pub tasks: &'a HashMap<String, NodeKey>,
+}
+
+impl Naming<'_> {
+    fn delegation(&self, id: &str) -> NodeKey {
+        if self.ours { NodeKey::Delegation(id.into()) } else { NodeKey::Foreign(self.ids.store, id.into()) }
+    }
+
+    fn step(&self, delegation: &str, step: &str) -> NodeKey {
+        if self.ours {
+            NodeKey::Subtask(delegation.into(), step.into())
+        } else {
+            NodeKey::Foreign(self.ids.store, format!("{delegation}/{step}").into())
+        }
+    }
+}
+
+/// Returns every session with what it tells.
+pub(super) fn entries(value: &Value, naming: &Naming<'_>) -> Entries {
+    let mut found = Entries::default();
+    let sessions = value.get("sessions").unwrap_or(value);
+    let Some(sessions) = sessions.as_object() else {
+        found.trouble = Some("it is no object of sessions".into());
+        return found;
+    };
+    let mut odd = 0;
+    for (id, value) in sessions {
+        match value.as_object() {
+            Some(row) => {
+                let key = NodeKey::Session(SessionId::from(id.as_str()));
+                let mut facts = Vec::new();
+                session(Loose(row), &key, id, naming, &mut facts);
+                found.entries.push(Entry { key, crc: crc_of(value), facts });
+            }
+            // A version number or a date beside the sessions.
+            None => odd += usize::from(id.starts_with("sess")),
+        }
+    }
+    found.trouble = (odd > 0).then(|| format!("{odd} sessions that are no objects"));
+    found
+}
+
+fn session(row: Loose<'_>, key: &NodeKey, id: &str, naming: &Naming<'_>, out: &mut Vec<Fact>) {
+    let (delegation, subtask) = (row.text(&["delegation_id"]), row.text(&["subtask_id"]));
+    let task = row.text(&["task_number"]);
+    let mut keys = Keys::from(key.clone());
+    let mut above = None;
+    match (delegation, subtask) {
+        // It is an attempt of that step: one node.
+        (Some(delegation), Some(subtask)) => {
+            keys = keys.and(naming.step(&delegation, &subtask));
+            above = Some(naming.delegation(&delegation));
+        }
+        (Some(delegation), None) => above = Some(naming.delegation(&delegation)),
+        (None, _) => above = task.as_ref().and_then(|task| naming.tasks.get(task).cloned()).or(above),
+    }
+    let mut tell = |what| out.push(Fact::node(naming.ids.registry, None, keys.clone(), what));
+    tell(NodeFact::Seen(NodeKind::Session));
+    if let Some(above) = above {
+        tell(NodeFact::Under(above.into()));
+    }
+    let command = row.text(&["command"]);
+    let title = match (&command, &task) {
+        (Some(command), Some(task)) => Some(format!("{command} {task}")),
+        (command, task) => command.clone().or_else(|| task.clone()),
+    };
+    let depth = row.number(&["delegation_depth"]).and_then(|depth| u32::try_from(depth).ok());
+    tell(NodeFact::Described(Box::new(Description {
+        title: title.filter(|_| keys.more.is_empty()),
+        agent: row.text(&["subagent", "agent"]).map(Into::into),
+        model_effective: row.text(&["model"]).map(Into::into),
+        task: task.map(Into::into),
+        path: row.texts(&["delegation_path"]),
+        depth,
+        command,
+        ..Description::default()
+    })));
+    let number = |names: &[&str]| row.number(names).and_then(|number| u32::try_from(number).ok());
+    tell(NodeFact::Attempted(Box::new(Attempt {
+        attempt: number(&["attempt"]).unwrap_or(0),
+        session_id: Some(id.into()),
+        started_at: row.stamp(&["start_time"]),
+        timeout: row.number(&["timeout"]),
+        pid: number(&["pid"]),
+        pid_start: row.number(&["pid_start"]),
+        ..Attempt::default()
+    })));
+    let clocks = [(Clock::Started, "start_time"), (Clock::FinishBy, "deadline")];
+    for (clock, name) in clocks {
+        if let Some(at) = row.stamp(&[name]) {
+            tell(NodeFact::Clock(clock, at));
+        }
+    }
+    if let Some(word) = row.text(&["status"]) {
+        tell(NodeFact::Status(StatusReport::of(Field::Session, word)));
+    }
+}

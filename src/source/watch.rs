@@ -1,0 +1,109 @@
+//! Rings when something in a set of folders changes. What changed is not told: whoever is woken looks for
+//! itself, so an overflow, a lost event or a storm of them cost nothing but a look.
+//!
+//! Folders are watched, not files: a watch on a file goes dead when the file is replaced. Where the system
+//! tells of no appends that way (kqueue), the growing files are watched too.
+
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher};
+
+/// Whether a watch on a folder does not tell of appends to the files in it.
+pub const FILES_TOO: bool = cfg!(any(target_os = "macos", target_os = "freebsd"));
+
+/// Folders under watch.
+#[derive(Debug)]
+pub struct Watch {
+    watcher: Option<RecommendedWatcher>,
+    /// What is watched, by the inode that it had: another one means that the watch is dead.
+    watched: HashMap<PathBuf, u64>,
+    bell: Bell,
+    rung: Receiver<()>,
+    /// Why the system cannot watch; then only the poll is left.
+    trouble: Option<String>,
+}
+
+/// Wakes the one who waits.
+#[derive(Debug, Clone)]
+pub struct Bell(SyncSender<()>);
+
+impl Bell {
+    /// Rings; ringing twice before anybody looks is ringing once.
+    pub fn ring(&self) {
+        match self.0.try_send(()) {
+            // Full: it rings already. Disconnected: nobody is there to be woken.
+            Ok(()) | Err(TrySendError::Full(()) | TrySendError::Disconnected(())) => {}
+        }
+    }
+}
+
+impl Watch {
+    /// Begins to watch nothing.
+    pub fn new() -> Self {
+        let (sender, rung) = sync_channel(1);
+        let bell = Bell(sender);
+        let ringer = bell.clone();
+        let made = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            // Reading a file is no change; everything else, also an error or an overflow, is worth a look.
+            if !event.is_ok_and(|event| event.kind.is_access()) {
+                ringer.ring();
+            }
+        });
+        let (watcher, trouble) = match made {
+            Ok(watcher) => (Some(watcher), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        Self { watcher, watched: HashMap::new(), bell, rung, trouble }
+    }
+
+    /// Returns what wakes the one who waits here.
+    pub fn bell(&self) -> Bell {
+        self.bell.clone()
+    }
+
+    /// Returns why the system cannot watch everything that is wanted, if so.
+    pub fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref()
+    }
+
+    /// Watches exactly these paths: new ones are added, others dropped, replaced ones watched anew.
+    pub fn want(&mut self, paths: &[PathBuf]) {
+        let Some(watcher) = &mut self.watcher else { return };
+        self.watched.retain(|path, inode| {
+            let keep = paths.contains(path) && inode_of(path) == Some(*inode);
+            if !keep {
+                // It fails where the path is gone, and then there is nothing left to undo.
+                let _ = watcher.unwatch(path);
+            }
+            keep
+        });
+        for path in paths {
+            if let (Some(inode), false) = (inode_of(path), self.watched.contains_key(path)) {
+                match watcher.watch(path, RecursiveMode::NonRecursive) {
+                    Ok(()) => drop(self.watched.insert(path.clone(), inode)),
+                    Err(error) => self.trouble = Some(error.to_string()),
+                }
+            }
+        }
+    }
+
+    /// Waits until something changes, or for so long.
+    pub fn wait(&self, at_most: Duration) {
+        // Both ends of the wait mean the same: look.
+        let _ = self.rung.recv_timeout(at_most);
+    }
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn inode_of(path: &Path) -> Option<u64> {
+    std::fs::metadata(path).ok().map(|found| found.ino())
+}

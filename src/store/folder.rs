@@ -1,0 +1,288 @@
+//! Where the state folder is, and where each thing lies in it.
+//!
+//! It is found by walking up as git does. Where there is none it is made at the root of the main work tree,
+//! so that all linked work trees of a project share one engine. Nothing else in the store builds a path.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::disk::Disk;
+use super::error::{Error, Result};
+use crate::model::id::{Seq, file_name};
+
+/// The folder's name in a project.
+pub const NAME: &str = ".quarterdeck";
+
+/// The state folder: paths only; it may not exist yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateFolder {
+    /// The folder itself.
+    pub root: PathBuf,
+}
+
+impl StateFolder {
+    /// Names a state folder by its path.
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Returns the folder that serves `cwd`: the one named, or the nearest going up.
+    pub fn find(cwd: &Path, explicit: Option<&Path>) -> Option<Self> {
+        if let Some(path) = explicit {
+            return path.is_dir().then(|| Self::at(path));
+        }
+        let with_linked = |folder: &Path| [Some(folder.to_owned()), main_work_tree(folder)];
+        cwd.ancestors()
+            .flat_map(with_linked)
+            .flatten()
+            .map(|folder| folder.join(NAME))
+            .find(|found| found.is_dir())
+            .map(Self::at)
+    }
+
+    /// Returns the folder that serves `cwd`, or the place where it would be made.
+    pub fn find_or_place(cwd: &Path, explicit: Option<&Path>) -> Self {
+        if let Some(path) = explicit {
+            return Self::at(path);
+        }
+        let place = || {
+            let tree = cwd.ancestors().find(|folder| folder.join(".git").exists());
+            let root = tree.map(|tree| main_work_tree(tree).unwrap_or_else(|| tree.to_owned()));
+            Self::at(root.unwrap_or_else(|| cwd.to_owned()).join(NAME))
+        };
+        Self::find(cwd, None).unwrap_or_else(place)
+    }
+
+    /// Makes what is missing of the folder, durably: itself, its `.gitignore`, the folders in it.
+    pub fn create(&self, disk: &dyn Disk) -> Result<()> {
+        disk.create_dir(&self.root).map_err(Error::io("make", &self.root))?;
+        if let Some(parent) = self.root.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            disk.sync_dir(parent).map_err(Error::io("make", parent))?;
+        }
+        let ignore = self.gitignore();
+        if disk.stat(&ignore).map_err(Error::io("make", &ignore))?.is_none() {
+            let written = disk.append(&ignore).and_then(|mut file| {
+                file.write_all(b"*\n")?;
+                file.sync_data()
+            });
+            written.map_err(Error::io("make", &ignore))?;
+        }
+        for folder in [self.journal_dir(), self.snapshot_dir(), self.sessions_dir(), self.inbox_dir()] {
+            disk.create_dir(&folder).map_err(Error::io("make", &folder))?;
+        }
+        disk.sync_dir(&self.root).map_err(Error::io("make", &self.root))
+    }
+
+    /// `journal/`
+    pub fn journal_dir(&self) -> PathBuf {
+        self.root.join("journal")
+    }
+
+    /// `snapshot/`
+    pub fn snapshot_dir(&self) -> PathBuf {
+        self.root.join("snapshot")
+    }
+
+    /// `sessions/`
+    pub fn sessions_dir(&self) -> PathBuf {
+        self.root.join("sessions")
+    }
+
+    /// `sessions/<id>/`
+    pub fn session_dir(&self, id: &str) -> Result<PathBuf> {
+        Ok(self.sessions_dir().join(safe(id)?))
+    }
+
+    /// `inbox/`
+    pub fn inbox_dir(&self) -> PathBuf {
+        self.root.join("inbox")
+    }
+
+    /// `inbox/<command id>.json`
+    pub fn command_file(&self, id: &str) -> Result<PathBuf> {
+        Ok(self.inbox_dir().join(format!("{}.json", safe(id)?)))
+    }
+
+    /// `inbox/<agent's session>.jsonl`
+    pub fn hook_file(&self, session: &str) -> Result<PathBuf> {
+        Ok(self.inbox_dir().join(format!("{}.jsonl", safe(session)?)))
+    }
+
+    /// `salvage/`
+    pub fn salvage_dir(&self) -> PathBuf {
+        self.root.join("salvage")
+    }
+
+    /// `history.jsonl`
+    pub fn history(&self) -> PathBuf {
+        self.root.join("history.jsonl")
+    }
+
+    /// `delegations.json`
+    pub fn delegations_json(&self) -> PathBuf {
+        self.root.join("delegations.json")
+    }
+
+    /// `registry.json`
+    pub fn registry_json(&self) -> PathBuf {
+        self.root.join("registry.json")
+    }
+
+    /// `engine.json`
+    pub fn engine_json(&self) -> PathBuf {
+        self.root.join("engine.json")
+    }
+
+    /// `engine.lock`
+    pub fn engine_lock(&self) -> PathBuf {
+        self.root.join("engine.lock")
+    }
+
+    /// `engine.sock`
+    pub fn engine_sock(&self) -> PathBuf {
+        self.root.join("engine.sock")
+    }
+
+    /// `engine.token`
+    pub fn engine_token(&self) -> PathBuf {
+        self.root.join("engine.token")
+    }
+
+    /// `.gitignore`
+    pub fn gitignore(&self) -> PathBuf {
+        self.root.join(".gitignore")
+    }
+
+    /// `journal/<first seq>.jsonl`
+    pub fn segment(&self, first: Seq) -> PathBuf {
+        self.journal_dir().join(format!("{}.jsonl", digits(first)))
+    }
+
+    /// `snapshot/<seq>.json`
+    pub fn snapshot(&self, seq: Seq) -> PathBuf {
+        self.snapshot_dir().join(format!("{}.json", digits(seq)))
+    }
+}
+
+/// Places in file names have 14 digits, so that names sort as places do.
+fn digits(seq: Seq) -> String {
+    format!("{:014}", seq.0)
+}
+
+/// Returns the place that a file of the journal or a snapshot is named by; `None` for a foreign file.
+pub(crate) fn seq_in_name(name: &str, suffix: &str) -> Option<Seq> {
+    let stem = name.strip_suffix(suffix)?;
+    let seq = stem.parse().ok().map(Seq)?;
+    (digits(seq) == stem).then_some(seq)
+}
+
+/// Returns the first free `<path>.<word>-<n>`: what is set aside never replaces what was set aside before.
+pub(crate) fn aside(disk: &dyn Disk, path: &Path, word: &str) -> Result<PathBuf> {
+    for n in 1u64.. {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{word}-{n}"));
+        let free = PathBuf::from(name);
+        if disk.stat(&free).map_err(Error::io("look for", &free))?.is_none() {
+            return Ok(free);
+        }
+    }
+    Ok(path.to_owned())
+}
+
+fn safe(id: &str) -> Result<&str> {
+    file_name(id).map_err(|why| Error::BadName { id: id.to_owned(), why })
+}
+
+/// Returns the main work tree's root if `folder` is the root of a linked one.
+fn main_work_tree(folder: &Path) -> Option<PathBuf> {
+    let link = folder.join(".git");
+    if !link.is_file() {
+        return None;
+    }
+    let text = fs::read_to_string(link).ok()?;
+    // `<main>/.git/worktrees/<name>`; a submodule's is under `modules`, and is a project of its own.
+    let git_dir = folder.join(text.strip_prefix("gitdir:")?.trim());
+    let worktrees = git_dir.parent().filter(|parent| parent.ends_with("worktrees"))?;
+    let git = worktrees.parent().filter(|git| git.ends_with(".git"))?;
+    git.parent().map(Path::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::super::disk::RealDisk;
+    use super::*;
+
+    fn tree() -> (tempfile::TempDir, PathBuf) {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().join("project");
+        fs::create_dir_all(root.join("src/deep")).unwrap();
+        (temp, root)
+    }
+
+    #[test]
+    fn it_is_found_from_any_depth_and_by_its_explicit_path() {
+        let (_temp, root) = tree();
+        let folder = StateFolder::at(root.join(NAME));
+        assert_eq!(StateFolder::find(&root.join("src/deep"), Some(&root.join("elsewhere"))), None);
+        folder.create(&RealDisk).unwrap();
+        assert_eq!(StateFolder::find(&root.join("src/deep"), None), Some(folder.clone()));
+        assert_eq!(StateFolder::find(Path::new("/"), Some(&folder.root)), Some(folder));
+    }
+
+    #[test]
+    fn a_linked_work_tree_shares_the_folder_of_the_main_one() {
+        let (temp, root) = tree();
+        let linked = temp.path().join("linked/sub");
+        fs::create_dir_all(&linked).unwrap();
+        fs::create_dir_all(root.join(".git/worktrees/linked")).unwrap();
+        let gitdir = format!("gitdir: {}\n", root.join(".git/worktrees/linked").display());
+        fs::write(temp.path().join("linked/.git"), gitdir).unwrap();
+        let folder = StateFolder::find_or_place(&linked, None);
+        assert_eq!(folder.root, root.join(NAME));
+        folder.create(&RealDisk).unwrap();
+        assert_eq!(StateFolder::find(&linked, None), Some(folder));
+    }
+
+    #[test]
+    fn a_submodule_is_a_project_of_its_own() {
+        let (_temp, root) = tree();
+        fs::write(root.join("src/.git"), "gitdir: ../.git/modules/src\n").unwrap();
+        assert_eq!(
+            StateFolder::find_or_place(&root.join("src/deep"), None).root,
+            root.join("src").join(NAME)
+        );
+    }
+
+    #[test]
+    fn outside_of_a_repository_it_is_made_in_the_working_folder() {
+        let (_temp, root) = tree();
+        let folder = StateFolder::find_or_place(&root.join("src"), None);
+        // The temporary folder itself may lie in a work tree.
+        if !root.ancestors().any(|above| above.join(".git").exists() || above.join(NAME).exists()) {
+            assert_eq!(folder.root, root.join("src").join(NAME));
+        }
+    }
+
+    #[test]
+    fn it_is_for_its_owner_only_and_no_commit_touches_it() {
+        let (_temp, root) = tree();
+        let folder = StateFolder::at(root.join(NAME));
+        folder.create(&RealDisk).unwrap();
+        folder.create(&RealDisk).unwrap();
+        assert_eq!(fs::metadata(&folder.root).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(fs::read_to_string(folder.gitignore()).unwrap(), "*\n");
+    }
+
+    #[test]
+    fn names_sort_as_places_do_and_foreign_names_are_told_apart() {
+        let folder = StateFolder::at("/x");
+        assert_eq!(folder.segment(Seq(51)), Path::new("/x/journal/00000000000051.jsonl"));
+        assert_eq!(seq_in_name("00000000000051.jsonl", ".jsonl"), Some(Seq(51)));
+        for foreign in ["51.jsonl", "00000000000051.jsonl.torn-1", "+0000000000051.jsonl", "notes.jsonl"] {
+            assert_eq!(seq_in_name(foreign, ".jsonl"), None, "{foreign}");
+        }
+        assert!(folder.command_file("../x").is_err());
+    }
+}

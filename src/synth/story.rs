@@ -1,0 +1,368 @@
+//! How one made-up delegation goes, from the decision to its end, or up to now.
+
+use std::time::Duration;
+
+use super::Line;
+use super::cast::{ACTIONS, AGENTS, Dice, ERRORS, PATTERNS, STEPS, TASKS, message};
+use crate::model::event::{Body, payload as p};
+use crate::model::handoff::{Contributions, Decision, Factors, Handoff, Outcome, SubtaskSpec};
+use crate::model::id::{AgentId, CommandId, DelegationId, QuestionId, SessionId, SubtaskId};
+use crate::model::time::Stamp;
+
+/// Tells one delegation; with `now`, only up to that moment.
+pub(super) fn delegation(
+    dice: &mut Dice,
+    nth: usize,
+    subtasks: usize,
+    start: Stamp,
+    now: Option<Stamp>,
+) -> Vec<Line> {
+    let mut story = Story {
+        id: DelegationId::mint(dice.roll()),
+        clock: start,
+        lines: Vec::with_capacity(subtasks * 9 + 4),
+        dice,
+        is_live: now.is_some(),
+    };
+    story.begin(nth, subtasks);
+    let live_from = subtasks / 2;
+    for step in 0..subtasks {
+        match now {
+            Some(_) if step > live_from => break,
+            Some(_) if step == live_from => story.step(step, How::Open),
+            _ => story.step(step, How::Ends),
+        }
+    }
+    if now.is_none() {
+        story.end(subtasks);
+    }
+    story.lines
+}
+
+enum How {
+    Ends,
+    Open,
+}
+
+struct Story<'a> {
+    id: DelegationId,
+    clock: Stamp,
+    lines: Vec<Line>,
+    dice: &'a mut Dice,
+    is_live: bool,
+}
+
+impl Story<'_> {
+    fn say(&mut self, body: Body) {
+        let pause = Duration::from_millis(200 + self.dice.below(4000));
+        self.clock = self.clock.plus(pause);
+        self.lines.push((self.clock, body));
+    }
+
+    fn begin(&mut self, nth: usize, subtasks: usize) {
+        let title = self.dice.word(TASKS);
+        let pattern = self.dice.word(PATTERNS);
+        let is_chain = pattern == "sequential";
+        let plan = p::Plan {
+            title: Some(title.clone()),
+            path: Some(vec!["orchestrator".into(), "implement".into()]),
+            depth: Some(0),
+            subtasks: Some((0..subtasks).map(|step| self.spec(step, is_chain)).collect()),
+            handoff: Some(Box::new(Handoff {
+                from_agent: Some("orchestrator".into()),
+                to_agent: Some("executor".into()),
+                context: Some(format!("Asked by a person: {title}")),
+                expected_output: Some("Green tests, and a summary of what changed".into()),
+                category: Some("development".into()),
+                allowed_tools: Some(vec!["read".into(), "edit".into(), "bash".into()]),
+                max_depth: Some(3),
+                ..Handoff::default()
+            })),
+            decision: Some(Box::new(self.decision(&pattern))),
+            budget: Some(p::Budget { tokens: Some(2_000_000), ..p::Budget::default() }),
+            deadline: Some(self.clock.plus(Duration::from_hours(1))),
+            ..p::Plan::default()
+        };
+        let started = p::Started {
+            delegation_id: self.id.clone(),
+            task_id: Some(format!("task-{nth}").into()),
+            pattern: Some(pattern),
+            subtask_count: u32::try_from(subtasks).ok(),
+            estimated_duration: Some(60_000 * subtasks as u64),
+            plan: Some(Box::new(plan)),
+            ..p::Started::default()
+        };
+        self.say(Body::Started(started));
+    }
+
+    fn spec(&mut self, step: usize, is_chain: bool) -> SubtaskSpec {
+        let before = step.checked_sub(1).filter(|_| is_chain);
+        SubtaskSpec {
+            id: step_id(step),
+            title: Some(self.dice.word(STEPS)),
+            dependencies: before.map(step_id).into_iter().collect(),
+            ..SubtaskSpec::default()
+        }
+    }
+
+    fn decision(&mut self, pattern: &str) -> Decision {
+        Decision {
+            should_delegate: Some(true),
+            confidence: Some(75.0),
+            score: Some(81.0),
+            factors: Some(Factors {
+                complexity: 78.0,
+                context_utilization: 42.0,
+                subtask_count: 5.0,
+                agent_confidence: 65.0,
+                agent_load: 20.0,
+                depth_remaining: 3.0,
+            }),
+            factor_contributions: Some(Contributions {
+                complexity: 30.0,
+                context_utilization: 11.2,
+                subtask_count: 15.0,
+                confidence: 13.1,
+                agent_load: 2.0,
+                depth_remaining: 10.0,
+            }),
+            suggested_pattern: Some(pattern.into()),
+            reasoning: Some("Several steps that do not need each other's context".into()),
+            ..Decision::default()
+        }
+    }
+
+    fn step(&mut self, step: usize, how: How) {
+        let (agent, provider, model, price) = self.dice.pick(AGENTS).unwrap_or(("local", "", "", None));
+        let attempts = if self.dice.chance(15) { 2 } else { 1 };
+        for attempt in 1..=attempts {
+            let session = SessionId::mint(self.clock, self.dice.roll());
+            let at = Step { subtask: step_id(step), session, attempt };
+            self.start_attempt(&at, step, [agent, provider, model]);
+            self.work(&at, model, price);
+            if matches!(how, How::Open) && attempt == attempts {
+                return self.leave_open(&at);
+            }
+            if attempt < attempts {
+                self.fail_and_retry(&at);
+            } else {
+                self.end_attempt(&at);
+            }
+        }
+    }
+
+    fn start_attempt(&mut self, at: &Step, index: usize, [agent, provider, model]: [&str; 3]) {
+        let deadline = Some(self.clock.plus(Duration::from_mins(10)));
+        self.say(Body::SessionIntended(p::SessionIntended {
+            session_id: at.session.clone(),
+            delegation_id: self.id.clone(),
+            subtask_id: at.subtask.clone(),
+            attempt: Some(at.attempt),
+            agent: Some(agent.into()),
+            ..p::SessionIntended::default()
+        }));
+        let pid = 1000 + u32::try_from(self.dice.below(60_000)).unwrap_or(0);
+        let pid_start = Some(self.dice.below(1 << 40));
+        self.say(Body::SessionStarted(p::SessionStarted {
+            session_id: at.session.clone(),
+            attempt: Some(at.attempt),
+            pid: Some(pid),
+            pid_start,
+            timeout: Some(600),
+            ..p::SessionStarted::default()
+        }));
+        self.say(Body::SubtaskStarted(p::SubtaskStarted {
+            delegation_id: self.id.clone(),
+            subtask_id: at.subtask.clone(),
+            subtask_index: u32::try_from(index + 1).ok(),
+            agent_id: Some(agent.into()),
+            provider: Some(provider.into()),
+            model: Some(model.into()),
+            session_id: Some(at.session.clone()),
+            attempt: Some(at.attempt),
+            deadline,
+            stale_after_ms: Some(300_000),
+            ..p::SubtaskStarted::default()
+        }));
+    }
+
+    fn work(&mut self, at: &Step, model: &str, price: Option<(f64, f64)>) {
+        for done in 1..=1 + self.dice.below(2) {
+            let last_action = Some(self.dice.word(ACTIONS));
+            self.say(Body::SubtaskProgress(p::SubtaskProgress {
+                delegation_id: self.id.clone(),
+                subtask_id: at.subtask.clone(),
+                progress: Some(p::Progress { current: Some(done), total: Some(3), percent: None }),
+                last_action,
+                ..p::SubtaskProgress::default()
+            }));
+            let (usage, cost) = message(self.dice, price);
+            let message_id = Some(format!("msg_{:012x}", self.dice.below(1 << 48)));
+            self.say(Body::SubtaskUsage(p::SubtaskUsage {
+                delegation_id: self.id.clone(),
+                subtask_id: at.subtask.clone(),
+                message_id,
+                model: Some(model.into()),
+                usage: Some(usage),
+                cost,
+                ..p::SubtaskUsage::default()
+            }));
+        }
+        if self.dice.chance(20) {
+            self.spawn_agent(at, model, price);
+        }
+    }
+
+    fn spawn_agent(&mut self, at: &Step, model: &str, price: Option<(f64, f64)>) {
+        let agent_id = AgentId::from(format!("a{:016x}", self.dice.roll()));
+        let title = Some(self.dice.word(STEPS));
+        self.say(Body::AgentStarted(p::AgentStarted {
+            session_id: at.session.clone(),
+            agent_id: agent_id.clone(),
+            title,
+            agent_type: Some("Explore".into()),
+            model: Some(model.into()),
+            ..p::AgentStarted::default()
+        }));
+        let (usage, cost) = message(self.dice, price);
+        let message_id = Some(format!("msg_{:012x}", self.dice.below(1 << 48)));
+        self.say(Body::AgentUsage(p::AgentUsage {
+            session_id: at.session.clone(),
+            agent_id: agent_id.clone(),
+            message_id,
+            model: Some(model.into()),
+            usage: Some(usage),
+            cost,
+            ..p::AgentUsage::default()
+        }));
+        self.say(Body::AgentEnded(p::AgentEnded {
+            session_id: at.session.clone(),
+            agent_id,
+            status: Some("completed".into()),
+            ..p::AgentEnded::default()
+        }));
+    }
+
+    fn leave_open(&mut self, at: &Step) {
+        if self.dice.chance(30) {
+            let question_id = QuestionId::from(format!("q-{:08x}", self.dice.below(1 << 32)));
+            self.say(Body::Asked(p::Asked {
+                question_id,
+                session_id: at.session.clone(),
+                text: Some("Run `git push --force-with-lease`?".into()),
+                tool: Some("Bash".into()),
+                ..p::Asked::default()
+            }));
+        } else if self.dice.chance(30) {
+            let command_id = CommandId::from(format!("cmd-{:08x}", self.dice.below(1 << 32)));
+            self.say(Body::CommandAccepted(p::CommandAccepted {
+                command_id: command_id.clone(),
+                kind: Some("pause".into()),
+                delegation_id: Some(self.id.clone()),
+                subtask_id: Some(at.subtask.clone()),
+                by: Some("you".into()),
+                ..p::CommandAccepted::default()
+            }));
+            self.say(Body::SubtaskPaused(self.turn(at, Some("paused by you"))));
+            self.say(Body::CommandConfirmed(p::CommandConfirmed {
+                command_id,
+                kind: Some("pause".into()),
+                proof: Some("3 of 3 stopped".into()),
+                ..p::CommandConfirmed::default()
+            }));
+        }
+    }
+
+    fn turn(&self, at: &Step, reason: Option<&str>) -> p::SubtaskTurn {
+        p::SubtaskTurn {
+            delegation_id: self.id.clone(),
+            subtask_id: at.subtask.clone(),
+            attempt: Some(at.attempt),
+            reason: reason.map(Into::into),
+            ..p::SubtaskTurn::default()
+        }
+    }
+
+    fn session_over(&mut self, at: &Step, exit_code: i32) {
+        self.say(Body::SessionEnded(p::SessionEnded {
+            session_id: at.session.clone(),
+            attempt: Some(at.attempt),
+            exit_code: Some(exit_code),
+            ..p::SessionEnded::default()
+        }));
+    }
+
+    fn fail_and_retry(&mut self, at: &Step) {
+        self.session_over(at, 1);
+        let error = Some(self.dice.word(ERRORS));
+        self.say(Body::SubtaskFailed(p::SubtaskFailed {
+            delegation_id: self.id.clone(),
+            subtask_id: at.subtask.clone(),
+            error,
+            retryable: Some(true),
+            attempt: Some(at.attempt),
+            ..p::SubtaskFailed::default()
+        }));
+        self.say(Body::SubtaskRetried(p::SubtaskRetried {
+            delegation_id: self.id.clone(),
+            subtask_id: at.subtask.clone(),
+            attempt: Some(at.attempt + 1),
+            max_attempts: Some(3),
+            ..p::SubtaskRetried::default()
+        }));
+    }
+
+    fn end_attempt(&mut self, at: &Step) {
+        self.session_over(at, 0);
+        if !self.is_live && self.dice.chance(4) {
+            self.say(Body::SubtaskSkipped(p::SubtaskSkipped {
+                delegation_id: self.id.clone(),
+                subtask_id: at.subtask.clone(),
+                reason: Some("not needed after all".into()),
+                ..p::SubtaskSkipped::default()
+            }));
+            return;
+        }
+        self.say(Body::SubtaskCompleted(p::SubtaskCompleted {
+            delegation_id: self.id.clone(),
+            subtask_id: at.subtask.clone(),
+            duration: Some(45_000),
+            attempt: Some(at.attempt),
+            result: Some(Box::new(Outcome {
+                summary: Some("Done as asked; the tests pass.".into()),
+                ..Outcome::default()
+            })),
+            ..p::SubtaskCompleted::default()
+        }));
+    }
+
+    fn end(&mut self, subtasks: usize) {
+        if self.dice.chance(10) {
+            let error = Some(self.dice.word(ERRORS));
+            self.say(Body::Failed(p::Failed {
+                delegation_id: self.id.clone(),
+                error,
+                failed_subtasks: Some(1),
+                completed_subtasks: u32::try_from(subtasks.saturating_sub(1)).ok(),
+                ..p::Failed::default()
+            }));
+            return;
+        }
+        self.say(Body::Completed(p::Completed {
+            delegation_id: self.id.clone(),
+            duration: Some(60_000 * subtasks as u64),
+            ..p::Completed::default()
+        }));
+    }
+}
+
+/// One attempt of one step.
+struct Step {
+    subtask: SubtaskId,
+    session: SessionId,
+    attempt: u32,
+}
+
+fn step_id(step: usize) -> SubtaskId {
+    format!("st-{}", step + 1).into()
+}
