@@ -2,6 +2,7 @@
 //!
 //! The model is audited after every fact that is told here.
 
+#![expect(clippy::expect_used, reason = "helpers of tests are not marked as tests")]
 #![expect(unused_must_use, reason = "the rules are about the model; only some of them look at the delta")]
 
 #[path = "model_rules/advance.rs"]

@@ -4,6 +4,7 @@ mod model_facts;
 
 use model_facts::{Step, model, steps};
 use proptest::prelude::*;
+use quarterdeck::model::node::Node;
 use quarterdeck::model::tree::{Fold, TreeView};
 use quarterdeck::model::{Model, NodeIx};
 
@@ -57,7 +58,7 @@ fn flatten(view: &TreeView, model: &Model) -> Vec<Drawn> {
     fn walk(view: &TreeView, model: &Model, list: &[NodeIx], lines: &str, rows: &mut Vec<Drawn>) {
         for (at, &ix) in list.iter().enumerate() {
             let (tee, line) = if at + 1 == list.len() { ("└", " ") } else { ("├", "│") };
-            let children = model.get(ix).unwrap().children();
+            let children = model.get(ix).map(Node::children).unwrap_or_default();
             let is_open = view.is_open(ix);
             rows.push(Drawn {
                 ix,

@@ -66,7 +66,7 @@ pub fn stamp() -> impl Strategy<Value = Stamp> {
 }
 
 fn name(letters: &'static str) -> impl Strategy<Value = Arc<str>> {
-    (0..letters.len()).prop_map(|at| letters[at..=at].into())
+    select(letters.chars().collect::<Vec<_>>()).prop_map(|letter| letter.to_string().into())
 }
 
 pub fn key() -> impl Strategy<Value = NodeKey> {

@@ -94,3 +94,14 @@ fn what_is_told_again_of_the_engine_and_the_settings_is_no_change() {
     }
     assert_eq!(model.source(SourceId(9)).map(|source| source.engine.pid), Some(None));
 }
+
+#[test]
+fn receipts_go_with_the_source_that_told_them_and_their_nodes_are_named() {
+    let mut model = world();
+    seen(&mut model, PLAIN, step("x"));
+    command(&mut model, "k", accepted(None));
+    let delta = apply(&mut model, Fact::source(ENGINE, SourceFact::Reset));
+    assert!(delta.around && model.receipts().is_empty());
+    assert_eq!(delta.changed, [model.find(&step("x")).unwrap()]);
+    assert!(node(&model, &step("x")).more().unwrap().receipts.is_empty());
+}

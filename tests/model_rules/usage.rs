@@ -122,3 +122,12 @@ fn what_a_node_spent_goes_with_it_and_its_messages_may_be_booked_anew() {
     note(&mut model, ENGINE, step("y"), spent("m1", 10, Some(5)));
     assert_eq!(node(&model, &delegation("a")).subtree_spend().cost, Usd(5));
 }
+
+#[test]
+fn totals_without_an_id_of_nodes_that_are_joined_count_as_one() {
+    let mut model = world();
+    note(&mut model, PLAIN, thing("t"), total(None, 100));
+    note(&mut model, HOOK, cli_session("c"), total(None, 120));
+    seen(&mut model, HOOK, Keys::from(cli_session("c")).and(thing("t")));
+    assert_eq!(input(&model, &thing("t")), Some(120));
+}

@@ -95,17 +95,20 @@ impl Model {
                 if let Some(deadline) = deadline {
                     self.push_alarm(deadline, Alarm::Command(id.clone()));
                 }
-                self.keep_receipt(Receipt {
-                    source: told.by,
-                    command_id: id,
-                    kind: Some(text::line(&kind)),
-                    target,
-                    by: by.as_deref().map(text::line),
-                    options,
-                    accepted_at: told.at,
-                    deadline,
-                    state: ReceiptState::Accepted,
-                });
+                self.keep_receipt(
+                    Receipt {
+                        source: told.by,
+                        command_id: id,
+                        kind: Some(text::line(&kind)),
+                        target,
+                        by: by.as_deref().map(text::line),
+                        options,
+                        accepted_at: told.at,
+                        deadline,
+                        state: ReceiptState::Accepted,
+                    },
+                    delta,
+                );
             }
             CommandFact::Confirmed { kind, proof, effects } => {
                 let state =
@@ -150,29 +153,32 @@ impl Model {
                 if matches!(state, ReceiptState::Confirmed { .. }) {
                     self.misfit(Misfit::UnknownCommand, id.as_str(), "was never accepted", told, delta);
                 }
-                self.keep_receipt(Receipt {
-                    source: told.by,
-                    command_id: id,
-                    kind: kind.map(text::line),
-                    target: None,
-                    by: None,
-                    options: None,
-                    accepted_at: None,
-                    deadline: None,
-                    state,
-                });
+                self.keep_receipt(
+                    Receipt {
+                        source: told.by,
+                        command_id: id,
+                        kind: kind.map(text::line),
+                        target: None,
+                        by: None,
+                        options: None,
+                        accepted_at: None,
+                        deadline: None,
+                        state,
+                    },
+                    delta,
+                );
             }
         }
     }
 
-    fn keep_receipt(&mut self, receipt: Receipt) {
+    fn keep_receipt(&mut self, receipt: Receipt, delta: &mut Delta) {
         self.receipt_order.push_back(receipt.command_id.clone());
         self.receipts.insert(receipt.command_id.clone(), receipt);
         while self.receipts.len() > RECEIPTS {
             let is_final = |id: &CommandId| self.receipts.get(id).is_none_or(|known| known.state.is_final());
             let Some(oldest) = self.receipt_order.iter().position(is_final) else { return };
             if let Some(id) = self.receipt_order.remove(oldest) {
-                self.drop_receipt(&id);
+                self.drop_receipt(&id, delta);
             }
         }
     }
@@ -183,15 +189,16 @@ impl Model {
             order.partition(|id| self.receipts.get(id).is_some_and(|receipt| receipt.source == source));
         self.receipt_order = kept;
         for id in void {
-            self.drop_receipt(&id);
+            self.drop_receipt(&id, delta);
             delta.around = true;
         }
     }
 
-    fn drop_receipt(&mut self, id: &CommandId) {
+    fn drop_receipt(&mut self, id: &CommandId, delta: &mut Delta) {
         let target = self.receipts.remove(id).and_then(|receipt| receipt.target);
-        if let Some(node) = target.and_then(|key| self.find(&key)).and_then(|ix| self.nodes.get_mut(ix)) {
-            node.more_mut().receipts.retain(|known| known != id);
-        }
+        let Some(ix) = target.and_then(|key| self.find(&key)) else { return };
+        let Some(more) = self.nodes.get_mut(ix).and_then(|node| node.more.as_mut()) else { return };
+        more.receipts.retain(|known| known != id);
+        delta.touch(ix);
     }
 }
