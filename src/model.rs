@@ -8,6 +8,7 @@ mod advance;
 pub mod anomaly;
 mod apply;
 mod arena;
+mod audit;
 pub mod command;
 pub mod delta;
 pub mod event;

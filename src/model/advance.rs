@@ -58,6 +58,10 @@ impl Model {
         {
             receipt.state = ReceiptState::Overdue;
             delta.around = true;
+            let target = receipt.target.clone();
+            if let Some(ix) = target.and_then(|key| self.find(&key)) {
+                delta.touch(ix);
+            }
         }
     }
 
@@ -82,7 +86,7 @@ fn derive(node: &Node, now: Stamp) -> Option<Status> {
 }
 
 /// Returns the next instant at which time alone changes a node's state, and to what.
-fn next(node: &Node) -> Option<(Stamp, Status)> {
+pub(super) fn next(node: &Node) -> Option<(Stamp, Status)> {
     match node.status {
         Status::Offered { lapsed: None } => {
             node.clocks.accept_by.map(|at| (at, Status::Offered { lapsed: Some(at) }))

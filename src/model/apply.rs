@@ -63,8 +63,9 @@ impl Model {
             About::Command(id, what) => self.learn_command(id, what, told, delta),
             About::Engine(what) => self.learn_engine(what, told, delta),
             About::Settings(settings) => {
-                self.source_mut(told.by).settings = Some(settings);
-                delta.around = true;
+                let known = &mut self.source_mut(told.by).settings;
+                delta.around |= known.as_ref() != Some(&settings);
+                *known = Some(settings);
             }
             About::Anomaly(anomaly) => {
                 self.anomalies.push(anomaly);
@@ -79,10 +80,10 @@ impl Model {
             NodeFact::Described(description) => self.describe(ix, *description, delta),
             NodeFact::HandedOff(handoff) => self.hand_off(ix, handoff, delta),
             NodeFact::Decided(decision) => self.decide(ix, decision, delta),
-            NodeFact::Status(report) => self.claim(ix, report, told, delta),
+            NodeFact::Status(report) => self.claim(ix, &report, told, delta),
             NodeFact::Attempted(attempt) => self.attempt(ix, *attempt, delta),
             NodeFact::Progressed(progress) => self.progress(ix, progress, told, delta),
-            NodeFact::Active(action) => self.act(ix, action, told, delta),
+            NodeFact::Active(action) => self.act(ix, &action, told, delta),
             NodeFact::Clock(clock, at) => self.set_clock(ix, clock, at, delta),
             NodeFact::MaySleep(millis) => self.may_sleep(ix, millis, delta),
             NodeFact::Used(report) => self.use_tokens(ix, *report, told, delta),
@@ -120,6 +121,9 @@ impl Model {
             return known.clone();
         }
         let cleaned: Arc<str> = text::line(name).into();
+        if let Some(known) = self.names.get(&cleaned) {
+            return known.clone();
+        }
         self.names.insert(cleaned.clone());
         cleaned
     }

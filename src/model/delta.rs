@@ -2,6 +2,15 @@
 
 use super::arena::NodeIx;
 
+/// A list of siblings that changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Relisted {
+    /// Whose children they are; `None` for the roots.
+    pub parent: Option<NodeIx>,
+    /// Everything before this place is as it was.
+    pub from: usize,
+}
+
 /// The nodes and things that changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[must_use]
@@ -16,6 +25,8 @@ pub struct Delta {
     pub removed: Vec<NodeIx>,
     /// Nodes that turned out to be another one: the one that is gone, and the one that it is.
     pub joined: Vec<(NodeIx, NodeIx)>,
+    /// Lists of siblings that are not what they were, each named at least once.
+    pub lists: Vec<Relisted>,
     /// Sources, the engine, settings or receipts changed.
     pub around: bool,
     /// How many facts did not fit.
@@ -30,6 +41,7 @@ impl Delta {
             && self.moved.is_empty()
             && self.removed.is_empty()
             && self.joined.is_empty()
+            && self.lists.is_empty()
             && !self.around
             && self.anomalies == 0
     }
@@ -41,13 +53,21 @@ impl Delta {
         }
     }
 
-    /// Returns the delta with each changed node named once.
+    /// Notes that the children of a node changed from this place on.
+    pub(super) fn relist(&mut self, parent: Option<NodeIx>, from: usize) {
+        self.lists.push(Relisted { parent, from });
+    }
+
+    /// Returns the delta with each changed node and each list named once.
     #[must_use = "the tidied delta is returned"]
     pub fn tidy(mut self) -> Self {
         self.changed.sort_unstable();
         self.changed.dedup();
         self.moved.sort_unstable();
         self.moved.dedup();
+        // Of each list the smallest place comes first, and stays.
+        self.lists.sort_unstable();
+        self.lists.dedup_by_key(|list| list.parent);
         self
     }
 }

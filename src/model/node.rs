@@ -65,6 +65,8 @@ pub struct Node {
     pub(super) children: Vec<NodeIx>,
     /// Who spoke of it first.
     pub(super) first_source: SourceId,
+    /// Who else did. Mostly nobody: then it takes no room outside the node.
+    pub(super) other_sources: Vec<SourceId>,
     /// When it came into the model, as a count: the order of siblings without an index.
     pub(super) born: u32,
     /// Its place among its siblings, where told.
@@ -241,6 +243,28 @@ pub(super) struct Sums {
     pub totals: Option<Box<Spend>>,
 }
 
+impl Sums {
+    pub(super) fn add(&mut self, entry: &Spent) {
+        let spend = Spend::message(entry.tokens, entry.cost);
+        if entry.is_total {
+            self.totals.get_or_insert_default().add(&spend);
+        } else {
+            self.messages.add(&spend);
+            self.message_count += 1;
+        }
+    }
+
+    pub(super) fn subtract(&mut self, entry: &Spent) {
+        let spend = Spend::message(entry.tokens, entry.cost);
+        if entry.is_total {
+            self.totals.get_or_insert_default().subtract(&spend);
+        } else {
+            self.messages.subtract(&spend);
+            self.message_count -= 1;
+        }
+    }
+}
+
 /// Something for the timeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
@@ -281,6 +305,7 @@ impl Node {
             parent_by: None,
             children: Vec::new(),
             first_source: source,
+            other_sources: Vec::new(),
             born,
             index: None,
             title: None,
@@ -348,10 +373,17 @@ impl Node {
     /// Returns every source that spoke of this node.
     pub fn sources(&self) -> Vec<SourceId> {
         let mut sources = vec![self.first_source];
-        sources.extend(self.claims.iter().map(|claim| claim.source));
+        sources.extend(&self.other_sources);
         sources.sort_unstable();
-        sources.dedup();
         sources
+    }
+
+    /// Notes that a source spoke of this node.
+    pub(super) fn heard_of(&mut self, source: SourceId) {
+        if self.first_source != source && !self.other_sources.contains(&source) {
+            self.other_sources.reserve_exact(1);
+            self.other_sources.push(source);
+        }
     }
 
     /// Returns the claims that say something else than the state in force.

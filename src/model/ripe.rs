@@ -34,10 +34,7 @@ pub fn ripe(model: &Model, now: Stamp) -> Vec<(NodeIx, DelegationId)> {
 
 /// Returns a delegation's own id.
 pub fn delegation_id(node: &Node) -> Option<&DelegationId> {
-    node.keys.iter().find_map(|key| match key {
-        NodeKey::Delegation(id) => Some(id),
-        _ => None,
-    })
+    node.keys.iter().find_map(|key| if let NodeKey::Delegation(id) = key { Some(id) } else { None })
 }
 
 /// A delegation is over when it ended and nothing below it can still act. A step that was never started

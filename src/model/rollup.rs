@@ -35,7 +35,7 @@ impl Tally {
         self.plus(word, count.wrapping_neg());
     }
 
-    fn add(&mut self, other: &Self) {
+    pub(super) fn add(&mut self, other: &Self) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {
             *mine = mine.wrapping_add(theirs);
         }
@@ -57,8 +57,9 @@ pub struct Rollup {
     pub descendants: Tally,
     /// The direct children, by state.
     pub children: Tally,
-    /// How many children have a subtree of each height.
-    heights: Vec<u32>,
+    /// The heights that the children's subtrees have, and how many have each; the lowest first. Only those
+    /// that occur, since a chain as long as a file likes would else take the square of its length.
+    heights: Vec<(usize, u32)>,
 }
 
 /// What a subtree brings to the roll-ups above it.
@@ -74,7 +75,7 @@ pub(super) struct Share {
 impl Rollup {
     /// Returns how many levels there are below.
     pub fn height(&self) -> usize {
-        self.heights.len()
+        self.heights.last().map_or(0, |(height, _)| height + 1)
     }
 
     /// Returns how many direct children have done their part, and how many there are.
@@ -85,23 +86,23 @@ impl Rollup {
 
     /// Adds a child whose subtree has this height.
     pub(super) fn add_child(&mut self, height: usize, word: StatusWord) {
-        if self.heights.len() <= height {
-            self.heights.resize(height + 1, 0);
-        }
-        if let Some(count) = self.heights.get_mut(height) {
-            *count += 1;
-        }
         self.children.plus(word, 1);
+        match self.heights.binary_search_by_key(&height, |(known, _)| *known) {
+            Ok(at) => self.heights.get_mut(at).into_iter().for_each(|(_, count)| *count += 1),
+            Err(at) => self.heights.insert(at, (height, 1)),
+        }
     }
 
     /// Takes a child away.
     pub(super) fn remove_child(&mut self, height: usize, word: StatusWord) {
         self.children.minus(word, 1);
-        if let Some(count) = self.heights.get_mut(height) {
+        if let Ok(at) = self.heights.binary_search_by_key(&height, |(known, _)| *known)
+            && let Some((_, count)) = self.heights.get_mut(at)
+        {
             *count = count.saturating_sub(1);
-        }
-        while self.heights.last() == Some(&0) {
-            self.heights.pop();
+            if *count == 0 {
+                self.heights.remove(at);
+            }
         }
     }
 

@@ -1,5 +1,7 @@
 //! What is known beside the nodes: sources, the engine, and the receipts of commands.
 
+use std::collections::VecDeque;
+
 use super::Told;
 use crate::model::advance::Alarm;
 use crate::model::anomaly::Misfit;
@@ -8,6 +10,7 @@ use crate::model::delta::Delta;
 use crate::model::fact::{EngineFact, SourceFact};
 use crate::model::id::CommandId;
 use crate::model::key::SourceId;
+use crate::model::node::Node;
 use crate::model::{Engine, Model, Source, text};
 
 /// How many receipts are kept; of more, the oldest that are final go.
@@ -15,11 +18,14 @@ const RECEIPTS: usize = 256;
 
 impl Model {
     pub(super) fn learn_source(&mut self, id: SourceId, what: SourceFact, delta: &mut Delta) {
+        let before = self.source(id).cloned();
         let source = self.source_mut(id);
         match what {
             SourceFact::Opened { kind, root } => {
-                source.kind = kind;
                 source.root = root;
+                if std::mem::replace(&mut source.kind, kind) != kind {
+                    self.trust_anew(id, delta);
+                }
             }
             SourceFact::State(state) => source.state = state,
             SourceFact::Reached(seq) => {
@@ -29,12 +35,20 @@ impl Model {
             }
             SourceFact::Reset => {
                 *source = Source { kind: source.kind, root: source.root.clone(), ..Source::unknown() };
-                self.receipts.retain(|_, receipt| receipt.source != id);
-                self.receipt_order.retain(|command| self.receipts.contains_key(command));
+                self.drop_receipts_of(id, delta);
                 self.reset_source(id, delta);
             }
         }
-        delta.around = true;
+        delta.around |= self.source(id) != before.as_ref();
+    }
+
+    /// What a source is decides how far it is believed: looks again at all that it claimed before.
+    fn trust_anew(&mut self, id: SourceId, delta: &mut Delta) {
+        let claims = |node: &Node| node.claims.iter().any(|claim| claim.source == id);
+        let claimed: Vec<_> = self.nodes().filter(|(_, node)| claims(node)).map(|(ix, _)| ix).collect();
+        for ix in claimed {
+            self.believe(ix, delta);
+        }
     }
 
     pub(super) fn source_mut(&mut self, id: SourceId) -> &mut Source {
@@ -42,8 +56,8 @@ impl Model {
     }
 
     pub(super) fn learn_engine(&mut self, what: EngineFact, told: Told, delta: &mut Delta) {
-        let engine = &mut self.source_mut(told.by).engine;
-        *engine = match what {
+        let known = &mut self.source_mut(told.by).engine;
+        let engine = match what {
             EngineFact::Started { pid, version, epoch } => Engine {
                 running: true,
                 pid,
@@ -56,20 +70,21 @@ impl Model {
                 running: false,
                 since: told.at,
                 why: why.as_deref().map(text::line),
-                ..std::mem::take(engine)
+                ..known.clone()
             },
         };
-        delta.around = true;
+        delta.around |= *known != engine;
+        *known = engine;
     }
 
     pub(super) fn learn_command(&mut self, id: CommandId, what: CommandFact, told: Told, delta: &mut Delta) {
-        delta.around = true;
         match what {
             CommandFact::Accepted { kind, target, by, options, deadline } => {
                 if self.receipts.contains_key(&id) {
                     // Told again; what is known of it may be later already.
                     return;
                 }
+                delta.around = true;
                 let on = target.as_ref().and_then(|key| self.find(key));
                 if let Some(node) = on.and_then(|ix| self.nodes.get_mut(ix)) {
                     node.more_mut().receipts.push(id.clone());
@@ -80,22 +95,25 @@ impl Model {
                 if let Some(deadline) = deadline {
                     self.push_alarm(deadline, Alarm::Command(id.clone()));
                 }
-                self.keep_receipt(Receipt {
-                    source: told.by,
-                    command_id: id,
-                    kind: Some(text::line(&kind)),
-                    target,
-                    by: by.as_deref().map(text::line),
-                    options,
-                    accepted_at: told.at,
-                    deadline,
-                    state: ReceiptState::Accepted,
-                });
+                self.keep_receipt(
+                    Receipt {
+                        source: told.by,
+                        command_id: id,
+                        kind: Some(text::line(&kind)),
+                        target,
+                        by: by.as_deref().map(text::line),
+                        options,
+                        accepted_at: told.at,
+                        deadline,
+                        state: ReceiptState::Accepted,
+                    },
+                    delta,
+                );
             }
             CommandFact::Confirmed { kind, proof, effects } => {
                 let state =
                     ReceiptState::Confirmed { at: told.at, proof: proof.as_deref().map(text::line), effects };
-                self.close_receipt(id, kind, state, told, delta);
+                self.close_receipt(id, kind.as_deref(), state, told, delta);
             }
             CommandFact::Refused { kind, code, reason } => {
                 let state = ReceiptState::Refused {
@@ -103,7 +121,7 @@ impl Model {
                     code: code.as_deref().map(text::line),
                     reason: reason.as_deref().map(text::lines),
                 };
-                self.close_receipt(id, kind, state, told, delta);
+                self.close_receipt(id, kind.as_deref(), state, told, delta);
             }
         }
     }
@@ -111,7 +129,7 @@ impl Model {
     fn close_receipt(
         &mut self,
         id: CommandId,
-        kind: Option<String>,
+        kind: Option<&str>,
         state: ReceiptState,
         told: Told,
         delta: &mut Delta,
@@ -123,6 +141,7 @@ impl Model {
             }
             Some(receipt) => {
                 receipt.state = state;
+                delta.around = true;
                 let target = receipt.target.clone();
                 if let Some(ix) = target.and_then(|key| self.find(&key)) {
                     delta.touch(ix);
@@ -130,40 +149,56 @@ impl Model {
             }
             // A command may be refused without ever having been accepted.
             None => {
+                delta.around = true;
                 if matches!(state, ReceiptState::Confirmed { .. }) {
                     self.misfit(Misfit::UnknownCommand, id.as_str(), "was never accepted", told, delta);
                 }
-                self.keep_receipt(Receipt {
-                    source: told.by,
-                    command_id: id,
-                    kind: kind.as_deref().map(text::line),
-                    target: None,
-                    by: None,
-                    options: None,
-                    accepted_at: None,
-                    deadline: None,
-                    state,
-                });
+                self.keep_receipt(
+                    Receipt {
+                        source: told.by,
+                        command_id: id,
+                        kind: kind.map(text::line),
+                        target: None,
+                        by: None,
+                        options: None,
+                        accepted_at: None,
+                        deadline: None,
+                        state,
+                    },
+                    delta,
+                );
             }
         }
     }
 
-    fn keep_receipt(&mut self, receipt: Receipt) {
+    fn keep_receipt(&mut self, receipt: Receipt, delta: &mut Delta) {
         self.receipt_order.push_back(receipt.command_id.clone());
         self.receipts.insert(receipt.command_id.clone(), receipt);
         while self.receipts.len() > RECEIPTS {
             let is_final = |id: &CommandId| self.receipts.get(id).is_none_or(|known| known.state.is_final());
             let Some(oldest) = self.receipt_order.iter().position(is_final) else { return };
             if let Some(id) = self.receipt_order.remove(oldest) {
-                self.drop_receipt(&id);
+                self.drop_receipt(&id, delta);
             }
         }
     }
 
-    fn drop_receipt(&mut self, id: &CommandId) {
-        let target = self.receipts.remove(id).and_then(|receipt| receipt.target);
-        if let Some(node) = target.and_then(|key| self.find(&key)).and_then(|ix| self.nodes.get_mut(ix)) {
-            node.more_mut().receipts.retain(|known| known != id);
+    fn drop_receipts_of(&mut self, source: SourceId, delta: &mut Delta) {
+        let order = std::mem::take(&mut self.receipt_order).into_iter();
+        let (void, kept): (VecDeque<_>, _) =
+            order.partition(|id| self.receipts.get(id).is_some_and(|receipt| receipt.source == source));
+        self.receipt_order = kept;
+        for id in void {
+            self.drop_receipt(&id, delta);
+            delta.around = true;
         }
+    }
+
+    fn drop_receipt(&mut self, id: &CommandId, delta: &mut Delta) {
+        let target = self.receipts.remove(id).and_then(|receipt| receipt.target);
+        let Some(ix) = target.and_then(|key| self.find(&key)) else { return };
+        let Some(more) = self.nodes.get_mut(ix).and_then(|node| node.more.as_mut()) else { return };
+        more.receipts.retain(|known| known != id);
+        delta.touch(ix);
     }
 }

@@ -5,7 +5,7 @@ use crate::model::event::payload::Budget;
 use crate::model::fact::Description;
 use crate::model::handoff::{Decision, Handoff, Outcome};
 use crate::model::id::QuestionId;
-use crate::model::node::{Attempt, Moment, More, Question};
+use crate::model::node::{Attempt, Moment, More, Node, Question};
 use crate::model::{Model, NodeIx, text};
 
 impl Model {
@@ -31,52 +31,66 @@ impl Model {
             &mut node.model.effective,
             &mut node.pattern,
         ];
+        let mut changed = false;
         for (slot, name) in slots.into_iter().zip(names) {
-            set(slot, name);
+            changed |= set(slot, name);
         }
-        set(&mut node.title, told.title.as_deref().map(text::line));
+        changed |= set(&mut node.title, told.title.as_deref().map(text::line));
         if has_more(&told) {
-            describe_more(node.more_mut(), told);
+            changed |= describe_more(node.more_mut(), told);
         }
-        delta.touch(ix);
+        if changed {
+            delta.touch(ix);
+        }
     }
 
     pub(super) fn hand_off(&mut self, ix: NodeIx, handoff: Box<Handoff>, delta: &mut Delta) {
-        self.change_more(ix, delta, |more| more.handoff = Some(handoff));
+        self.change_more(ix, delta, |more| set(&mut more.handoff, Some(handoff)));
     }
 
     pub(super) fn decide(&mut self, ix: NodeIx, decision: Box<Decision>, delta: &mut Delta) {
-        self.change_more(ix, delta, |more| more.decision = Some(decision));
+        self.change_more(ix, delta, |more| set(&mut more.decision, Some(decision)));
     }
 
     pub(super) fn return_outcome(&mut self, ix: NodeIx, outcome: Box<Outcome>, delta: &mut Delta) {
-        self.change_more(ix, delta, |more| more.outcome = Some(outcome));
+        self.change_more(ix, delta, |more| set(&mut more.outcome, Some(outcome)));
     }
 
     pub(super) fn rate(&mut self, ix: NodeIx, quality: f64, delta: &mut Delta) {
-        self.change_more(ix, delta, |more| more.quality = Some(quality));
+        self.change_more(ix, delta, |more| set(&mut more.quality, Some(quality)));
     }
 
     pub(super) fn budget(&mut self, ix: NodeIx, budget: Budget, delta: &mut Delta) {
-        self.change_more(ix, delta, |more| more.budget = Some(budget));
+        self.change_more(ix, delta, |more| set(&mut more.budget, Some(budget)));
     }
 
     pub(super) fn ask(&mut self, ix: NodeIx, mut question: Question, delta: &mut Delta) {
         question.text = question.text.as_deref().map(text::lines);
         question.tool = question.tool.as_deref().map(text::line);
         self.change_more(ix, delta, |more| {
-            more.questions.retain(|asked| asked.question_id != question.question_id);
-            more.questions.push(question);
+            let is_news = !more.questions.contains(&question);
+            if is_news {
+                more.questions.retain(|asked| asked.question_id != question.question_id);
+                more.questions.push(question);
+            }
+            is_news
         });
     }
 
     pub(super) fn settle_question(&mut self, ix: NodeIx, question: &QuestionId, delta: &mut Delta) {
-        self.change_more(ix, delta, |more| more.questions.retain(|asked| asked.question_id != *question));
+        if self.get(ix).and_then(Node::more).is_none() {
+            return;
+        }
+        self.change_more(ix, delta, |more| {
+            let before = more.questions.len();
+            more.questions.retain(|asked| asked.question_id != *question);
+            more.questions.len() != before
+        });
     }
 
-    fn change_more(&mut self, ix: NodeIx, delta: &mut Delta, change: impl FnOnce(&mut More)) {
-        if let Some(node) = self.nodes.get_mut(ix) {
-            change(node.more_mut());
+    /// Changes what few nodes have; `change` says whether it is other than before.
+    fn change_more(&mut self, ix: NodeIx, delta: &mut Delta, change: impl FnOnce(&mut More) -> bool) {
+        if self.nodes.get_mut(ix).is_some_and(|node| change(node.more_mut())) {
             delta.touch(ix);
         }
     }
@@ -94,8 +108,11 @@ impl Model {
         node.attempt = node.attempt.max(told.attempt);
         match node.attempts.binary_search_by_key(&told.attempt, |known| known.attempt) {
             Ok(at) => {
-                if let Some(known) = node.attempts.get_mut(at) {
-                    known.update(told);
+                let Some(known) = node.attempts.get_mut(at) else { return };
+                let before = known.clone();
+                known.update(told);
+                if *known == before {
+                    return;
                 }
             }
             Err(at) => {
@@ -114,18 +131,22 @@ impl Model {
         // In the journal's order, and what is told twice is kept once.
         let order = |moment: &Moment| (moment.seq, moment.at);
         let at = node.timeline.partition_point(|known| order(known) <= order(&moment));
-        if at.checked_sub(1).and_then(|last| node.timeline.get(last)) != Some(&moment) {
+        let (earlier, _) = node.timeline.split_at(at);
+        let mut same_time = earlier.iter().rev().take_while(|known| order(known) == order(&moment));
+        if !same_time.any(|known| *known == moment) {
             node.timeline.insert(at, moment);
             delta.touch(ix);
         }
     }
 }
 
-/// Sets what is told, and leaves the rest.
-fn set<T>(slot: &mut Option<T>, told: Option<T>) {
-    if told.is_some() {
+/// Sets what is told, leaves the rest, and returns whether that is other than before.
+fn set<T: PartialEq>(slot: &mut Option<T>, told: Option<T>) -> bool {
+    let changed = told.is_some() && *slot != told;
+    if changed {
         *slot = told;
     }
+    changed
 }
 
 fn has_more(told: &Description) -> bool {
@@ -140,18 +161,22 @@ fn has_more(told: &Description) -> bool {
         || told.command.is_some()
 }
 
-fn describe_more(more: &mut More, told: Description) {
-    set(&mut more.task, told.task);
-    set(&mut more.depth, told.depth);
-    set(&mut more.expected_steps, told.expected_steps);
-    set(&mut more.estimate_ms, told.estimate_ms);
-    set(&mut more.max_attempts, told.max_attempts);
-    set(&mut more.workspace, told.workspace.as_deref().map(text::line));
-    set(&mut more.command, told.command.as_deref().map(text::line));
+fn describe_more(more: &mut More, told: Description) -> bool {
+    let mut changed = set(&mut more.task, told.task);
+    changed |= set(&mut more.depth, told.depth);
+    changed |= set(&mut more.expected_steps, told.expected_steps);
+    changed |= set(&mut more.estimate_ms, told.estimate_ms);
+    changed |= set(&mut more.max_attempts, told.max_attempts);
+    changed |= set(&mut more.workspace, told.workspace.as_deref().map(text::line));
+    changed |= set(&mut more.command, told.command.as_deref().map(text::line));
     if let Some(path) = told.path {
-        more.path = path.iter().map(|name| text::line(name).into()).collect();
+        let path: Vec<String> = path.iter().map(|name| text::line(name).into()).collect();
+        changed |= more.path != path;
+        more.path = path;
     }
     if let Some(depends_on) = told.depends_on {
+        changed |= more.depends_on != depends_on;
         more.depends_on = depends_on;
     }
+    changed
 }

@@ -24,6 +24,9 @@ impl Model {
         for key in &keys.more {
             ix = self.add_key(ix, key, told, delta).unwrap_or(ix);
         }
+        if let Some(node) = self.nodes.get_mut(ix) {
+            node.heard_of(told.by);
+        }
         ix
     }
 
@@ -31,6 +34,7 @@ impl Model {
         self.born = self.born.saturating_add(1);
         let ix = self.nodes.insert(Node::new(key.clone(), told.by, self.born));
         self.by_key.insert(key.clone(), ix);
+        delta.relist(None, self.roots.len());
         self.roots.push_back(ix);
         delta.added.push(ix);
         self.hang_by_key(ix, key, told, delta);
@@ -39,6 +43,11 @@ impl Model {
 
     /// Hangs a node where its key alone says that it belongs.
     pub(super) fn hang_by_key(&mut self, ix: NodeIx, key: &NodeKey, told: Told, delta: &mut Delta) {
+        // A step belongs to its delegation for certain; an agent may hang under another agent instead.
+        let is_free = self.get(ix).is_some_and(|node| node.parent.is_none());
+        if !is_free && !matches!(key, NodeKey::Subtask(..)) {
+            return;
+        }
         let parent = match key {
             NodeKey::Subtask(delegation, _) => NodeKey::Delegation(delegation.clone()),
             NodeKey::Agent(session, _) => NodeKey::Session(session.clone()),
@@ -51,11 +60,7 @@ impl Model {
             | NodeKey::Foreign(..) => return,
         };
         let parent = self.resolve(&Keys::from(parent), told, delta);
-        let has_parent = self.get(ix).is_some_and(|node| node.parent.is_some());
-        // A step belongs to its delegation for certain; an agent may hang under another agent instead.
-        if !has_parent || matches!(key, NodeKey::Subtask(..)) {
-            self.hang(ix, parent, None, delta);
-        }
+        self.hang(ix, parent, None, delta);
     }
 
     /// Gives a node one more key, joining it to the node that has that key; `None` if it can't have it.

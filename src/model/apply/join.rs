@@ -4,6 +4,7 @@
 use super::Told;
 use crate::model::anomaly::Misfit;
 use crate::model::delta::Delta;
+use crate::model::key::SourceId;
 use crate::model::node::{Clocks, More, Node};
 use crate::model::{Model, NodeIx};
 
@@ -28,7 +29,7 @@ impl Model {
         let node = self.nodes.remove(gone)?;
         delta.joined.push((gone, keep));
         self.absorb(keep, *node, delta);
-        self.settle_parent(keep, parent.filter(|parent| *parent != keep), parent_by, delta);
+        self.settle_parent(keep, (parent, parent_by), told, delta);
         self.believe(keep, delta);
         if let Some(at) = self.get(keep).and_then(|node| node.clocks.last_sign) {
             self.sign_above(keep, at, delta);
@@ -56,7 +57,7 @@ impl Model {
             self.by_key.insert(key.clone(), keep);
         }
         for entry in gone.spent {
-            self.book(keep, entry, delta);
+            self.book_joined(keep, entry, delta);
         }
         if let (Some(index), None) = (gone.index, self.get(keep).and_then(|node| node.index)) {
             self.set_index(keep, index, delta);
@@ -69,6 +70,9 @@ impl Model {
         }
         let Some(node) = self.nodes.get_mut(keep) else { return };
         node.keys.extend(gone.keys);
+        node.heard_of(gone.first_source);
+        gone.other_sources.into_iter().for_each(|source| node.heard_of(source));
+        node.attempt = node.attempt.max(gone.attempt);
         node.kind = node.kind.max(gone.kind);
         fill(&mut node.title, gone.title);
         fill(&mut node.agent, gone.agent);
@@ -82,7 +86,7 @@ impl Model {
         fill(&mut node.next_action, gone.next_action);
         for claim in gone.claims {
             match node.claims.iter_mut().find(|known| known.source == claim.source) {
-                Some(known) if known.at < claim.at => *known = claim,
+                Some(known) if (known.attempt, known.at) < (claim.attempt, claim.at) => *known = claim,
                 Some(_) => {}
                 None => node.claims.push(claim),
             }
@@ -97,8 +101,8 @@ impl Model {
     fn settle_parent(
         &mut self,
         keep: NodeIx,
-        parent: Option<NodeIx>,
-        by: Option<crate::model::key::SourceId>,
+        (parent, by): (Option<NodeIx>, Option<SourceId>),
+        told: Told,
         delta: &mut Delta,
     ) {
         let Some(parent) = parent else { return };
@@ -112,7 +116,7 @@ impl Model {
         // The other's place may only have followed from a key that the joined node has now.
         let keys = self.get(keep).map(|node| node.keys.clone()).unwrap_or_default();
         for key in keys {
-            self.hang_by_key(keep, &key, Told { by: by.unwrap_or_default(), at: None }, delta);
+            self.hang_by_key(keep, &key, told, delta);
         }
     }
 }

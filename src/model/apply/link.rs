@@ -13,8 +13,10 @@ impl Model {
     pub(super) fn hang(&mut self, ix: NodeIx, parent: NodeIx, by: Option<SourceId>, delta: &mut Delta) {
         let Some(node) = self.get(ix) else { return };
         let (now, now_by) = (node.parent, node.parent_by);
+        let rank = |by: Option<SourceId>| by.map_or(u8::MAX, |by| self.kind_of(by).rank());
         if now == Some(parent) {
-            if let (Some(node), Some(_)) = (self.nodes.get_mut(ix), by) {
+            let better = rank(by) < rank(now_by);
+            if let Some(node) = self.nodes.get_mut(ix).filter(|_| better) {
                 node.parent_by = by;
             }
             return;
@@ -25,9 +27,8 @@ impl Model {
             self.misfit_of(Misfit::Cycle, ix, &what, told, delta);
             return;
         }
-        let rank = |by: Option<SourceId>| by.map_or(u8::MAX, |by| self.kind_of(by).rank());
-        let certain = by.is_some() && now.is_some() && self.belongs_by_key(ix);
-        if certain || (now_by.is_some() && rank(by) > rank(now_by)) {
+        let certain = now.is_some() && self.belongs_by_key(ix);
+        if by.is_some() && (certain || rank(by) > rank(now_by)) {
             let what = format!("is said to hang under {} too", self.name_of(parent));
             self.misfit_of(Misfit::SecondParent, ix, &what, told, delta);
             return;
@@ -55,10 +56,12 @@ impl Model {
             if self.roots.get(at) == Some(&ix) {
                 self.roots.remove(at);
             }
+            delta.relist(None, at);
             return;
         };
         let place = node.place();
         let at = self.position(parent, place);
+        delta.relist(Some(parent), at);
         let height = self.height(parent);
         if let Some(node) = self.nodes.get_mut(parent) {
             if node.children.get(at) == Some(&ix) {
@@ -83,10 +86,12 @@ impl Model {
         let Some(parent) = parent else {
             let at = self.roots.partition_point(|root| self.place_of(*root) < place);
             self.roots.insert(at, ix);
+            delta.relist(None, at);
             return;
         };
         let share = self.share(ix);
         let at = self.position(parent, place);
+        delta.relist(Some(parent), at);
         let height = self.height(parent);
         if let Some(node) = self.nodes.get_mut(ix) {
             node.parent = Some(parent);
@@ -159,18 +164,15 @@ impl Model {
             node.index = Some(index);
         }
         let after = self.place_of(ix);
-        match parent {
-            Some(parent) => {
-                let new = self.position(parent, after);
-                if let Some(above) = self.nodes.get_mut(parent) {
-                    above.children.insert(new, ix);
-                }
-            }
-            None => {
-                let new = self.roots.partition_point(|root| self.place_of(*root) < after);
-                self.roots.insert(new, ix);
-            }
+        let new = match parent {
+            Some(parent) => self.position(parent, after),
+            None => self.roots.partition_point(|root| self.place_of(*root) < after),
+        };
+        match parent.and_then(|parent| self.nodes.get_mut(parent)) {
+            Some(above) => above.children.insert(new, ix),
+            None => self.roots.insert(new, ix),
         }
+        delta.relist(parent, old.min(new));
         delta.moved.push(ix);
     }
 

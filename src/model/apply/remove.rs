@@ -4,21 +4,45 @@ use crate::model::delta::Delta;
 use crate::model::key::{Keys, SourceId};
 use crate::model::{Model, NodeIx};
 
+/// Whether a node is still known once one source took back what it told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    ByOthers,
+    ByNobody,
+}
+
 impl Model {
-    /// Forgets what a source told of a node. What no other source knows goes, with all below it; a node
-    /// that nobody knows is forgotten already.
+    /// Forgets what a source told of the nodes that any of the keys names. What no other source knows goes,
+    /// with all below it; what nobody knows is forgotten already.
     pub(super) fn forget(&mut self, keys: &Keys, by: SourceId, delta: &mut Delta) {
-        let Some(ix) = keys.iter().find_map(|key| self.find(key)) else { return };
-        let Some(node) = self.nodes.get_mut(ix) else { return };
-        node.claims.retain(|claim| claim.source != by);
-        let other = node.claims.first().map(|claim| claim.source);
-        if node.first_source == by {
-            match other {
-                Some(other) => node.first_source = other,
-                None => return self.remove_subtree(ix, delta),
+        for key in keys.iter() {
+            if let Some(ix) = self.find(key)
+                && self.take_back(ix, by, delta) == Known::ByNobody
+            {
+                self.remove_subtree(ix, delta);
             }
         }
-        self.believe(ix, delta);
+    }
+
+    /// Takes back what a source claimed of a node, and that it spoke of it.
+    fn take_back(&mut self, ix: NodeIx, source: SourceId, delta: &mut Delta) -> Known {
+        let Some(node) = self.nodes.get_mut(ix) else { return Known::ByOthers };
+        let claims = node.claims.len();
+        node.claims.retain(|claim| claim.source != source);
+        let lost_claim = node.claims.len() != claims;
+        node.other_sources.retain(|other| *other != source);
+        let mut known = Known::ByOthers;
+        if node.first_source == source {
+            if node.other_sources.is_empty() {
+                known = Known::ByNobody;
+            } else {
+                node.first_source = node.other_sources.remove(0);
+            }
+        }
+        if lost_claim {
+            self.believe(ix, delta);
+        }
+        known
     }
 
     fn remove_subtree(&mut self, ix: NodeIx, delta: &mut Delta) {
@@ -45,24 +69,18 @@ impl Model {
         let mut void: Vec<(usize, NodeIx)> = Vec::new();
         let known: Vec<NodeIx> = self.nodes().map(|(ix, _)| ix).collect();
         for ix in known {
-            let Some(node) = self.nodes.get_mut(ix) else { continue };
-            let claims = node.claims.len();
-            node.claims.retain(|claim| claim.source != source);
-            let others = node.claims.first().map(|claim| claim.source);
-            if node.first_source == source {
-                match others {
-                    Some(other) => node.first_source = other,
-                    None => void.push((self.ancestors(ix).count(), ix)),
-                }
-            } else if node.claims.len() != claims {
-                self.believe(ix, delta);
+            if self.take_back(ix, source, delta) == Known::ByNobody {
+                void.push((self.ancestors(ix).count(), ix));
             }
         }
-        // From the leaves up: a node stays where something that another source told hangs below it.
+        // From the leaves up: a node stays for the sake of what another source hung below it, as long as
+        // that source needs it.
         void.sort_unstable_by(|one, two| two.cmp(one));
         for (_, ix) in void {
-            if self.get(ix).is_some_and(|node| node.children.is_empty()) {
-                self.remove_subtree(ix, delta);
+            let first = self.get(ix).and_then(|node| node.children.first().copied());
+            match first.and_then(|child| self.get(child)).map(|child| child.first_source) {
+                Some(other) => self.nodes.get_mut(ix).into_iter().for_each(|node| node.first_source = other),
+                None => self.remove_subtree(ix, delta),
             }
         }
     }

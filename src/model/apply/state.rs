@@ -1,5 +1,7 @@
 //! What a node is doing: claims of its sources, the one that is believed, progress and signs of life.
 
+use std::cmp::Reverse;
+
 use super::Told;
 use crate::model::anomaly::Misfit;
 use crate::model::delta::Delta;
@@ -14,12 +16,12 @@ use crate::model::{Model, NodeIx, text};
 
 impl Model {
     /// Takes in what a source says of a node's state.
-    pub(super) fn claim(&mut self, ix: NodeIx, report: StatusReport, told: Told, delta: &mut Delta) {
+    pub(super) fn claim(&mut self, ix: NodeIx, report: &StatusReport, told: Told, delta: &mut Delta) {
         let source = self.kind_of(told.by);
         let word = meaning(source, report.field, &report.word);
         let Some(node) = self.get(ix) else { return };
         let before = node.claims.iter().find(|claim| claim.source == told.by);
-        if let Some(misfit) = unfit(node, before, &report, word.is_live(), source, told) {
+        if let Some(misfit) = unfit(node, before, report, word.is_live(), source, told) {
             let what = format!("is said to be {}", report.word);
             self.misfit_of(misfit, ix, &what, told, delta);
             return;
@@ -44,14 +46,20 @@ impl Model {
         }
     }
 
-    /// Sets the state in force to the most trusted claim; of equals, the latest.
+    /// Returns the most trusted claim about a node; of equals, the latest.
+    pub(in crate::model) fn best_claim<'a>(&self, node: &'a Node) -> Option<&'a Claim> {
+        node.claims
+            .iter()
+            .max_by_key(|claim| (Reverse(self.kind_of(claim.source).rank()), claim.at, Reverse(claim.source)))
+    }
+
+    /// Sets the state in force to the most trusted claim; without one nobody knows it.
     pub(super) fn believe(&mut self, ix: NodeIx, delta: &mut Delta) {
         let Some(node) = self.get(ix) else { return };
-        let trust = |claim: &&Claim| {
-            (u8::MAX - self.kind_of(claim.source).rank(), claim.at, std::cmp::Reverse(claim.source))
+        let Some((status, at)) = self.best_claim(node).map(|claim| (claim.status.clone(), claim.at)) else {
+            self.set_status(ix, Status::Unknown, delta);
+            return;
         };
-        let Some(claim) = node.claims.iter().max_by_key(trust) else { return };
-        let (status, at) = (claim.status.clone(), claim.at);
         let fresh = node.status.as_told() != status;
         if let Some(node) = self.nodes.get_mut(ix) {
             let clocks = &mut node.clocks;
@@ -117,7 +125,7 @@ impl Model {
         }
     }
 
-    pub(super) fn act(&mut self, ix: NodeIx, action: Action, told: Told, delta: &mut Delta) {
+    pub(super) fn act(&mut self, ix: NodeIx, action: &Action, told: Told, delta: &mut Delta) {
         let Some(node) = self.nodes.get_mut(ix) else { return };
         let told_before = (told.at, node.clocks.last_sign);
         // An older action than the last one is no news; without a moment it is taken as it comes.
@@ -187,7 +195,11 @@ impl Model {
 
     pub(super) fn may_sleep(&mut self, ix: NodeIx, millis: u64, delta: &mut Delta) {
         let Some(node) = self.nodes.get_mut(ix) else { return };
+        if node.clocks.may_sleep == Some(millis) {
+            return;
+        }
         node.clocks.may_sleep = Some(millis);
+        delta.touch(ix);
         let told = node.status.as_told();
         self.set_status(ix, told, delta);
         self.set_alarm(ix);

@@ -4,7 +4,6 @@ use super::Told;
 use crate::model::delta::Delta;
 use crate::model::fact::{Scope, UsageReport};
 use crate::model::node::{Node, Spent};
-use crate::model::usage::Spend;
 use crate::model::{Model, NodeIx};
 
 impl Model {
@@ -22,7 +21,7 @@ impl Model {
             tokens: report.tokens,
             cost: report.cost,
         };
-        match fresh.id.as_ref().and_then(|id| self.ledger.get(id).copied()) {
+        match self.booked(ix, &fresh) {
             Some((owner, place)) => {
                 let moves = owner != ix && self.ancestors(ix).any(|above| above == owner);
                 self.repeat(owner, place, &fresh, delta);
@@ -37,10 +36,29 @@ impl Model {
         }
     }
 
+    /// Returns where an entry is booked already. Of totals without an id a node has one for each model, since
+    /// each tells all of the session so far.
+    fn booked(&self, ix: NodeIx, fresh: &Spent) -> Option<(NodeIx, usize)> {
+        if let Some(id) = &fresh.id {
+            return self.ledger.get(id).copied();
+        }
+        let same = |known: &Spent| known.is_total && known.id.is_none() && known.model == fresh.model;
+        let place = self.get(ix).filter(|_| fresh.is_total)?.spent.iter().position(same)?;
+        Some((ix, place))
+    }
+
+    /// Books what a node spent that turned out to be this one.
+    pub(super) fn book_joined(&mut self, ix: NodeIx, entry: Spent, delta: &mut Delta) {
+        match self.booked(ix, &entry).filter(|_| entry.id.is_none()) {
+            Some((_, place)) => self.repeat(ix, place, &entry, delta),
+            None => self.book(ix, entry, delta),
+        }
+    }
+
     /// Adds an entry to a node, and its spend to all above.
-    pub(super) fn book(&mut self, ix: NodeIx, entry: Spent, delta: &mut Delta) {
+    fn book(&mut self, ix: NodeIx, entry: Spent, delta: &mut Delta) {
         self.change_spend(ix, delta, |node, place| {
-            add_to_sums(node, &entry);
+            node.sums.add(&entry);
             place.clone_from(&entry.id);
             node.spent.push(entry);
         });
@@ -57,8 +75,8 @@ impl Model {
                 tokens: known.tokens.max(&fresh.tokens),
                 cost: known.cost.max(fresh.cost),
             };
-            subtract_from_sums(node, &known);
-            add_to_sums(node, &entry);
+            node.sums.subtract(&known);
+            node.sums.add(&entry);
             if let Some(slot) = node.spent.get_mut(place) {
                 *slot = entry;
             }
@@ -70,7 +88,7 @@ impl Model {
         self.change_spend(owner, delta, |node, _| {
             if place < node.spent.len() {
                 let entry = node.spent.swap_remove(place);
-                subtract_from_sums(node, &entry);
+                node.sums.subtract(&entry);
                 moved = Some(entry);
             }
         });
@@ -105,25 +123,5 @@ impl Model {
                 rollup.below.add(&after);
             });
         }
-    }
-}
-
-fn add_to_sums(node: &mut Node, entry: &Spent) {
-    let spend = Spend::message(entry.tokens, entry.cost);
-    if entry.is_total {
-        node.sums.totals.get_or_insert_default().add(&spend);
-    } else {
-        node.sums.messages.add(&spend);
-        node.sums.message_count += 1;
-    }
-}
-
-fn subtract_from_sums(node: &mut Node, entry: &Spent) {
-    let spend = Spend::message(entry.tokens, entry.cost);
-    if entry.is_total {
-        node.sums.totals.get_or_insert_default().subtract(&spend);
-    } else {
-        node.sums.messages.subtract(&spend);
-        node.sums.message_count -= 1;
     }
 }

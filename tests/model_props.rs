@@ -1,0 +1,136 @@
+//! Whatever facts come, in whatever order: the model does not contradict itself.
+
+mod model_facts;
+
+use std::collections::BTreeMap;
+
+use model_facts::{Step, model, stamp, steps};
+use proptest::prelude::*;
+use quarterdeck::model::Model;
+use quarterdeck::model::delta::Delta;
+use quarterdeck::model::fact::{About, Fact, NodeFact, Scope};
+use quarterdeck::model::ripe::{KEEP_FOR, ripe};
+use quarterdeck::model::status::Status;
+use quarterdeck::model::time::Stamp;
+
+fn take(model: &mut Model, step: Step) -> Delta {
+    match step {
+        Step::Tell(fact) => model.apply(*fact),
+        Step::Wait(now) => model.advance(now),
+    }
+}
+
+/// Everything that can be seen of a model's nodes, by their keys.
+fn picture(model: &Model) -> BTreeMap<String, String> {
+    model.nodes().map(|(ix, node)| (model.name_of(ix), format!("{node:?}"))).collect()
+}
+
+/// A message without an id cannot be told from another one: it counts each time it is told.
+fn counts_each_time(fact: &Fact) -> bool {
+    matches!(&fact.about, About::Node(_, NodeFact::Used(report))
+        if report.id.is_none() && report.scope == Scope::Message)
+}
+
+proptest! {
+    #[test]
+    fn no_sequence_of_facts_makes_the_model_contradict_itself(steps in steps(60)) {
+        let mut model = model();
+        for step in steps {
+            let told = format!("{step:?}");
+            let _ = take(&mut model, step);
+            if let Err(what) = model.audit() {
+                prop_assert!(false, "{what} after {told}");
+            }
+        }
+    }
+
+    #[test]
+    fn telling_the_last_fact_again_changes_nothing(steps in steps(40)) {
+        let mut model = model();
+        for step in steps {
+            let _ = take(&mut model, step.clone());
+            let Step::Tell(fact) = step else { continue };
+            if counts_each_time(&fact) {
+                continue;
+            }
+            let before = picture(&model);
+            let told = format!("{fact:?}");
+            let delta = Delta { anomalies: 0, ..model.apply(*fact) };
+            prop_assert!(delta.is_empty(), "{delta:?} after {told} again");
+            prop_assert_eq!(picture(&model), before);
+        }
+    }
+
+    #[test]
+    fn advancing_in_steps_equals_advancing_at_once(steps in steps(40), pause in stamp(), later in stamp()) {
+        let (mut one, mut two) = (model(), model());
+        for step in steps {
+            let _ = take(&mut one, step.clone());
+            let _ = take(&mut two, step);
+        }
+        let (pause, later) = (pause.min(later), pause.max(later));
+        let _ = one.advance(pause);
+        let _ = one.advance(later);
+        let _ = two.advance(later);
+        prop_assert_eq!(picture(&one), picture(&two));
+        prop_assert_eq!(one.receipts(), two.receipts());
+        prop_assert!(two.advance(later).is_empty());
+        prop_assert!(two.next_alarm().is_none_or(|next| next > later));
+    }
+
+    #[test]
+    fn the_same_facts_make_the_same_model(steps in steps(40)) {
+        let (mut one, mut two) = (model(), model());
+        for step in steps.clone() {
+            let _ = take(&mut one, step);
+        }
+        for step in steps {
+            match step {
+                Step::Tell(fact) => drop(two.apply_all([*fact])),
+                Step::Wait(now) => drop(two.advance(now)),
+            }
+        }
+        prop_assert_eq!(picture(&one), picture(&two));
+    }
+
+    #[test]
+    fn what_is_ripe_has_nothing_below_it_that_can_still_act(steps in steps(60)) {
+        let mut model = model();
+        for step in steps {
+            let _ = take(&mut model, step);
+        }
+        for (ix, _) in ripe(&model, Stamp::from_millis(99).plus(KEEP_FOR)) {
+            prop_assert!(model.get(ix).is_some_and(|node| node.status.is_ended()));
+            for (_, node) in model.subtree(ix) {
+                let over = matches!(node.status, Status::Ended { .. } | Status::Queued | Status::Unknown);
+                prop_assert!(over, "{:?}", node.status);
+            }
+        }
+    }
+
+    #[test]
+    fn a_delta_names_every_node_that_looks_different(steps in steps(40)) {
+        let mut model = model();
+        for step in steps {
+            let look = |model: &Model| -> BTreeMap<_, _> {
+                model.nodes().map(|(ix, node)| {
+                    let own = (&node.title, &node.agent, node.status.word(), node.progress(), &node.last_action);
+                    (ix, format!("{own:?} {:?} {:?}", node.subtree_spend(), node.more()))
+                }).collect()
+            };
+            let before = look(&model);
+            let delta = take(&mut model, step);
+            for (ix, now) in look(&model) {
+                match before.get(&ix) {
+                    Some(then) if *then == now => {}
+                    Some(_) => prop_assert!(delta.changed.contains(&ix), "{} in {delta:?}", model.name_of(ix)),
+                    None => prop_assert!(delta.added.contains(&ix)),
+                }
+            }
+            for ix in before.keys().filter(|ix| model.get(**ix).is_none()) {
+                let named = delta.removed.contains(ix) || delta.joined.iter().any(|(gone, _)| gone == ix);
+                prop_assert!(named, "a node went unnoticed in {delta:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+use quarterdeck::model::fact::{Action, Clock};
+use quarterdeck::model::status::{Status, StatusWord, Trouble};
+
+use crate::*;
+
+fn wait(model: &mut Model, millis: i64) -> Delta {
+    let delta = model.advance(at(millis));
+    assert_eq!(model.audit(), Ok(()));
+    delta
+}
+
+fn sign() -> NodeFact {
+    NodeFact::Active(Action::default())
+}
+
+#[test]
+fn an_offer_lapses_when_its_time_to_be_accepted_passes() {
+    let mut model = world();
+    tell(&mut model, ENGINE, 1, delegation("a"), is("offered"));
+    note(&mut model, ENGINE, delegation("a"), NodeFact::Clock(Clock::AcceptBy, at(10)));
+    assert_eq!(model.next_alarm(), Some(at(10)));
+    assert!(wait(&mut model, 9).is_empty());
+    assert_eq!(wait(&mut model, 10).changed, model.roots().collect::<Vec<_>>());
+    assert_eq!(word(&model, &delegation("a")), StatusWord::Expired);
+    tell(&mut model, ENGINE, 11, delegation("a"), is("running"));
+    assert_eq!(word(&model, &delegation("a")), StatusWord::Running);
+}
+
+#[test]
+fn what_runs_past_its_deadline_is_timed_out_until_it_gets_a_later_one() {
+    let mut model = world();
+    tell(&mut model, ENGINE, 1, step("x"), is("running"));
+    note(&mut model, ENGINE, step("x"), NodeFact::Clock(Clock::FinishBy, at(10)));
+    let _ = wait(&mut model, 30);
+    let since = Trouble::Overdue { since: at(10) };
+    assert_eq!(node(&model, &step("x")).status, Status::Running { trouble: Some(since) });
+    assert_eq!(node(&model, &delegation("a")).rollup().unwrap().children.of(StatusWord::TimedOut), 1);
+    note(&mut model, ENGINE, step("x"), NodeFact::Clock(Clock::FinishBy, at(50)));
+    assert!(wait(&mut model, 49).is_empty());
+    assert_eq!(word(&model, &step("x")), StatusWord::Running);
+}
+
+#[test]
+fn a_sign_of_life_from_a_grandchild_undoes_silence() {
+    let mut model = world();
+    tell(&mut model, ENGINE, 1, delegation("a"), is("running"));
+    note(&mut model, ENGINE, delegation("a"), NodeFact::MaySleep(5));
+    hang(&mut model, CLAUDE, cli_agent("u"), step("x"));
+    assert!(wait(&mut model, 5).is_empty());
+    let _ = wait(&mut model, 6);
+    assert_eq!(word(&model, &delegation("a")), StatusWord::Stale);
+    let delta = tell(&mut model, CLAUDE, 8, cli_agent("u"), sign());
+    assert_eq!(delta.changed, model.roots().collect::<Vec<_>>());
+    assert_eq!(word(&model, &delegation("a")), StatusWord::Running);
+    let _ = wait(&mut model, 13);
+    assert_eq!(word(&model, &delegation("a")), StatusWord::Stale);
+}
+
+#[test]
+fn a_deadline_outweighs_silence_in_whichever_order_they_come() {
+    let mut model = world();
+    tell(&mut model, ENGINE, 1, step("x"), is("running"));
+    note(&mut model, ENGINE, step("x"), NodeFact::MaySleep(5));
+    note(&mut model, ENGINE, step("x"), NodeFact::Clock(Clock::FinishBy, at(10)));
+    let _ = wait(&mut model, 7);
+    assert_eq!(word(&model, &step("x")), StatusWord::Stale);
+    let _ = wait(&mut model, 10);
+    assert_eq!(word(&model, &step("x")), StatusWord::TimedOut);
+    tell(&mut model, ENGINE, 11, step("x"), sign());
+    let _ = wait(&mut model, 99);
+    assert_eq!(word(&model, &step("x")), StatusWord::TimedOut);
+}
+
+#[test]
+fn what_is_paused_has_no_alarm() {
+    let mut model = world();
+    note(&mut model, ENGINE, step("x"), NodeFact::MaySleep(5));
+    note(&mut model, ENGINE, step("x"), NodeFact::Clock(Clock::FinishBy, at(10)));
+    tell(&mut model, ENGINE, 1, step("x"), is("paused"));
+    assert_eq!(model.next_alarm(), None);
+    tell(&mut model, ENGINE, 2, step("x"), is("running"));
+    tell(&mut model, ENGINE, 3, step("x"), is("paused"));
+    assert!(wait(&mut model, 99).is_empty());
+    assert_eq!(word(&model, &step("x")), StatusWord::Paused);
+}
+
+#[test]
+fn being_told_again_how_long_it_may_sleep_wakes_nothing() {
+    let mut model = world();
+    tell(&mut model, ENGINE, 1, step("x"), is("running"));
+    note(&mut model, ENGINE, step("x"), NodeFact::MaySleep(5));
+    let _ = wait(&mut model, 9);
+    assert!(note(&mut model, ENGINE, step("x"), NodeFact::MaySleep(5)).is_empty());
+    assert_eq!(word(&model, &step("x")), StatusWord::Stale);
+    note(&mut model, ENGINE, step("x"), NodeFact::MaySleep(50));
+    assert_eq!(word(&model, &step("x")), StatusWord::Running);
+}
+
+#[test]
+fn an_alarm_of_a_node_that_is_gone_changes_nothing() {
+    let mut model = world();
+    tell(&mut model, ENGINE, 1, step("x"), is("running"));
+    note(&mut model, ENGINE, step("x"), NodeFact::Clock(Clock::FinishBy, at(10)));
+    note(&mut model, ENGINE, step("x"), NodeFact::Gone);
+    tell(&mut model, ENGINE, 1, step("y"), is("running"));
+    assert!(wait(&mut model, 99).is_empty());
+}

@@ -1,0 +1,72 @@
+use quarterdeck::model::fact::Description;
+use quarterdeck::model::id::Seq;
+use quarterdeck::model::node::{Attempt, Moment, Question};
+
+use crate::*;
+
+fn happened(seq: u64, name: &str) -> NodeFact {
+    NodeFact::Happened(Moment { at: None, seq: Seq(seq), name: name.into(), note: None })
+}
+
+#[test]
+fn a_description_sets_what_it_tells_and_leaves_the_rest() {
+    let mut model = world();
+    let told = |title: Option<&str>, agent: Option<&str>| {
+        let (title, agent) = (title.map(Into::into), agent.map(Into::into));
+        let path = Some(vec!["orchestrator".to_owned()]);
+        NodeFact::Described(Box::new(Description { title, agent, path, ..Description::default() }))
+    };
+    note(&mut model, ENGINE, step("x"), told(Some("Tidy\tup"), None));
+    note(&mut model, ENGINE, step("x"), told(None, Some("claude")));
+    assert!(note(&mut model, ENGINE, step("x"), told(Some("Tidy\tup"), Some("claude"))).is_empty());
+    let node = node(&model, &step("x"));
+    assert_eq!((node.title.as_deref(), node.agent.as_deref()), (Some("Tidy up"), Some("claude")));
+}
+
+#[test]
+fn the_timeline_is_in_the_journals_order_and_keeps_each_moment_once() {
+    let mut model = world();
+    for (seq, name) in [(2, "b"), (2, "a"), (1, "c"), (2, "b"), (2, "a")] {
+        note(&mut model, ENGINE, step("x"), happened(seq, name));
+    }
+    let names: Vec<&str> = node(&model, &step("x")).timeline.iter().map(|moment| &*moment.name).collect();
+    assert_eq!(names, ["c", "b", "a"]);
+}
+
+#[test]
+fn an_attempt_without_a_number_is_found_by_its_session() {
+    let mut model = world();
+    let attempt = |attempt, session: &str, exit_code| {
+        let session_id = Some(session.into());
+        NodeFact::Attempted(Box::new(Attempt { attempt, session_id, exit_code, ..Attempt::default() }))
+    };
+    note(&mut model, ENGINE, step("x"), attempt(1, "s1", None));
+    note(&mut model, ENGINE, step("x"), attempt(2, "s2", None));
+    note(&mut model, ENGINE, step("x"), attempt(0, "s1", Some(3)));
+    assert!(note(&mut model, ENGINE, step("x"), attempt(1, "s1", Some(3))).is_empty());
+    let node = node(&model, &step("x"));
+    let codes: Vec<_> = node.attempts.iter().map(|attempt| (attempt.attempt, attempt.exit_code)).collect();
+    assert_eq!((node.attempt, codes), (2, vec![(1, Some(3)), (2, None)]));
+}
+
+#[test]
+fn a_question_waits_until_it_is_settled() {
+    let mut model = world();
+    let question = Question {
+        question_id: "q".into(),
+        asked_at: None,
+        text: Some("May I?".into()),
+        tool: None,
+        input: None,
+        options: Vec::new(),
+    };
+    let settled = || NodeFact::Settled("q".into());
+    seen(&mut model, ENGINE, step("x"));
+    assert!(note(&mut model, ENGINE, step("x"), settled()).is_empty());
+    assert!(node(&model, &step("x")).more().is_none());
+    note(&mut model, ENGINE, step("x"), NodeFact::Asked(Box::new(question.clone())));
+    assert!(note(&mut model, ENGINE, step("x"), NodeFact::Asked(Box::new(question))).is_empty());
+    assert_eq!(node(&model, &step("x")).more().unwrap().questions.len(), 1);
+    assert!(!note(&mut model, ENGINE, step("x"), settled()).is_empty());
+    assert!(node(&model, &step("x")).more().unwrap().questions.is_empty());
+}

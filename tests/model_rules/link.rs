@@ -1,0 +1,114 @@
+use quarterdeck::model::fact::Description;
+use quarterdeck::model::rollup::Rollup;
+use quarterdeck::model::tree::{Fold, TreeView};
+use quarterdeck::model::usage::Usd;
+
+use crate::usage::spent;
+use crate::*;
+
+fn with_index(index: u32) -> NodeFact {
+    NodeFact::Described(Box::new(Description { index: Some(index), ..Description::default() }))
+}
+
+#[test]
+fn a_step_hangs_under_its_delegation_whatever_anybody_says_later() {
+    let mut model = world();
+    seen(&mut model, PLAIN, step("x"));
+    hang(&mut model, ENGINE, step("x"), delegation("b"));
+    assert!(hangs_under(&model, &step("x"), &delegation("a")));
+    assert_eq!(misfits(&model, Misfit::SecondParent), 1);
+}
+
+#[test]
+fn a_step_hangs_under_its_delegation_whatever_anybody_said_before() {
+    let mut model = world();
+    hang(&mut model, ENGINE, session("s"), delegation("b"));
+    seen(&mut model, PLAIN, Keys::from(session("s")).and(step("x")));
+    assert!(hangs_under(&model, &session("s"), &delegation("a")));
+}
+
+#[test]
+fn the_more_trusted_source_says_where_a_node_hangs() {
+    let mut model = world();
+    hang(&mut model, PLAIN, cli_agent("u"), thing("guess"));
+    hang(&mut model, CLAUDE, cli_agent("u"), cli_session("c"));
+    assert!(hangs_under(&model, &cli_agent("u"), &cli_session("c")));
+    hang(&mut model, PLAIN, cli_agent("u"), thing("guess"));
+    assert!(hangs_under(&model, &cli_agent("u"), &cli_session("c")));
+    assert_eq!(misfits(&model, Misfit::SecondParent), 1);
+}
+
+#[test]
+fn a_parent_is_not_less_trusted_when_a_lesser_source_repeats_it() {
+    let mut model = world();
+    hang(&mut model, CLAUDE, cli_agent("u"), cli_session("c"));
+    hang(&mut model, PLAIN, cli_agent("u"), cli_session("c"));
+    hang(&mut model, HOOK, cli_agent("u"), thing("guess"));
+    assert!(hangs_under(&model, &cli_agent("u"), &cli_session("c")));
+}
+
+#[test]
+fn a_node_does_not_hang_under_itself_or_what_is_below_it() {
+    let mut model = world();
+    hang(&mut model, PLAIN, thing("low"), thing("high"));
+    hang(&mut model, ENGINE, thing("high"), thing("low"));
+    hang(&mut model, ENGINE, thing("high"), thing("high"));
+    assert_eq!(misfits(&model, Misfit::Cycle), 2);
+    assert!(hangs_under(&model, &thing("low"), &thing("high")));
+}
+
+#[test]
+fn siblings_stand_by_index_then_by_when_they_came() {
+    let mut model = world();
+    for (id, index) in [("x", None), ("y", Some(1)), ("z", Some(0)), ("w", None)] {
+        seen(&mut model, ENGINE, step(id));
+        if let Some(index) = index {
+            let delta = note(&mut model, ENGINE, step(id), with_index(index));
+            assert_eq!(delta.moved.len(), 1);
+        }
+    }
+    let ids: Vec<String> =
+        node(&model, &delegation("a")).children().iter().map(|ix| model.name_of(*ix)).collect();
+    assert_eq!(ids, ["a/z", "a/y", "a/x", "a/w"]);
+}
+
+#[test]
+fn roll_ups_follow_a_subtree_that_moves() {
+    let mut model = world();
+    tell(&mut model, PLAIN, 1, thing("low"), spent("m1", 10, Some(4)));
+    hang(&mut model, PLAIN, thing("low"), thing("old"));
+    hang(&mut model, PLAIN, thing("old"), thing("older"));
+    hang(&mut model, PLAIN, thing("low"), thing("new"));
+    assert_eq!(node(&model, &thing("older")).subtree_spend().cost, Usd(0));
+    assert_eq!(node(&model, &thing("older")).rollup().map(Rollup::height), Some(1));
+    assert_eq!(node(&model, &thing("new")).subtree_spend().cost, Usd(4));
+    assert_eq!(node(&model, &thing("new")).clocks.last_sign, Some(at(1)));
+}
+
+/// A file can say this in a few megabytes; it must cost neither the stack nor the square of its length.
+#[test]
+fn a_chain_of_a_hundred_thousand_nodes_is_held_and_shown() {
+    const DEPTH: usize = 100_000;
+    let mut model = world();
+    let link = |at: usize| thing(&at.to_string());
+    for above in (0..DEPTH - 1).rev() {
+        let fact = Fact::node(PLAIN, None, link(above + 1), NodeFact::Under(link(above).into()));
+        let _ = model.apply(fact);
+    }
+    assert_eq!(node(&model, &link(0)).rollup().map(Rollup::height), Some(DEPTH - 1));
+    assert_eq!(model.audit(), Ok(()));
+
+    let mut view = TreeView::new(Fold::Open);
+    view.build(&model);
+    let lowest = model.find(&link(DEPTH - 1)).unwrap();
+    assert_eq!((view.len(), view.row_of(&model, lowest)), (DEPTH, Some(DEPTH - 1)));
+    let rows = view.window(&model, DEPTH - 2, 9);
+    assert_eq!(rows.iter().map(|row| row.depth).collect::<Vec<_>>(), [DEPTH - 2, DEPTH - 1]);
+    view.fold_all(&model, Fold::Closed);
+    view.reveal(&model, lowest);
+    assert_eq!(view.len(), DEPTH);
+
+    let delta = model.apply(Fact::node(PLAIN, None, link(0), NodeFact::Gone));
+    view.update(&model, &delta);
+    assert!(model.is_empty() && view.is_empty());
+}

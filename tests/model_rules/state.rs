@@ -1,0 +1,109 @@
+use quarterdeck::model::event::payload::Progress;
+use quarterdeck::model::fact::Action;
+use quarterdeck::model::status::StatusWord;
+
+use crate::*;
+
+#[test]
+fn sources_that_disagree_are_both_kept_and_the_more_trusted_is_believed() {
+    let mut model = world();
+    seen(&mut model, ENGINE, Keys::from(step("x")).and(cli_session("c")));
+    tell(&mut model, ENGINE, 1, step("x"), is("paused"));
+    tell(&mut model, CLAUDE, 9, cli_session("c"), is("running"));
+    let step = node(&model, &step("x"));
+    assert_eq!(step.status.word(), StatusWord::Paused);
+    let dissent: Vec<_> = step.dissent().map(|claim| (claim.source, claim.status.word())).collect();
+    assert_eq!(dissent, [(CLAUDE, StatusWord::Running)]);
+}
+
+#[test]
+fn of_two_sources_that_are_trusted_alike_the_later_is_believed() {
+    let mut model = world();
+    let other = SourceId(9);
+    let _ = model.apply(Fact::source(other, SourceFact::Opened { kind: SourceKind::Plain, root: "".into() }));
+    tell(&mut model, PLAIN, 5, thing("t"), is("running"));
+    tell(&mut model, other, 3, thing("t"), is("queued"));
+    assert_eq!(word(&model, &thing("t")), StatusWord::Running);
+    tell(&mut model, other, 7, thing("t"), is("done"));
+    assert_eq!(word(&model, &thing("t")), StatusWord::Done);
+}
+
+#[test]
+fn a_source_is_trusted_by_what_it_turns_out_to_be() {
+    let mut model = world();
+    let late = SourceId(9);
+    tell(&mut model, late, 1, step("x"), is("running"));
+    tell(&mut model, PLAIN, 2, step("x"), is("done"));
+    assert_eq!(word(&model, &step("x")), StatusWord::Done);
+    apply(&mut model, Fact::source(late, SourceFact::Opened { kind: SourceKind::Engine, root: "".into() }));
+    assert_eq!(word(&model, &step("x")), StatusWord::Running);
+}
+
+#[test]
+fn an_older_word_of_the_same_source_is_out_of_order() {
+    let mut model = world();
+    tell(&mut model, CLAUDE, 5, cli_session("c"), is("done"));
+    let delta = tell(&mut model, CLAUDE, 4, cli_session("c"), is("running"));
+    assert_eq!(delta, Delta { anomalies: 1, ..Delta::default() });
+    assert_eq!(misfits(&model, Misfit::OutOfOrder), 1);
+}
+
+#[test]
+fn a_retry_raises_the_attempt_and_late_words_of_the_old_one_change_nothing() {
+    let mut model = world();
+    tell(&mut model, ENGINE, 1, step("x"), is_in_attempt(1, "failed"));
+    tell(&mut model, ENGINE, 2, step("x"), is_in_attempt(2, "running"));
+    assert_eq!(node(&model, &step("x")).attempt, 2);
+    assert_eq!(node(&model, &step("x")).clocks.ended, None);
+    let delta = tell(&mut model, CLAUDE, 3, step("x"), is_in_attempt(1, "done"));
+    assert_eq!(delta, Delta { anomalies: 1, ..Delta::default() });
+    assert_eq!(misfits(&model, Misfit::OldAttempt), 1);
+    assert_eq!(word(&model, &step("x")), StatusWord::Running);
+}
+
+#[test]
+fn a_step_of_ours_that_ended_stays_ended_until_it_is_retried() {
+    let mut model = world();
+    tell(&mut model, ENGINE, 1, step("x"), is_in_attempt(1, "done"));
+    tell(&mut model, ENGINE, 2, step("x"), is("running"));
+    assert_eq!((word(&model, &step("x")), misfits(&model, Misfit::AfterEnd)), (StatusWord::Done, 1));
+    tell(&mut model, ENGINE, 3, step("x"), is_in_attempt(2, "running"));
+    assert_eq!(word(&model, &step("x")), StatusWord::Running);
+}
+
+#[test]
+fn another_tool_may_start_the_same_agent_again() {
+    let mut model = world();
+    tell(&mut model, CLAUDE, 1, cli_session("c"), is("done"));
+    tell(&mut model, CLAUDE, 2, cli_session("c"), is("running"));
+    let node = node(&model, &cli_session("c"));
+    assert_eq!((node.status.word(), node.clocks.ended), (StatusWord::Running, None));
+}
+
+#[test]
+fn a_word_that_nobody_knows_is_kept_as_it_was_written() {
+    let mut model = world();
+    tell(&mut model, PLAIN, 1, thing("t"), is("Sung \u{1b}[31m"));
+    let claim = &node(&model, &thing("t")).claims[0];
+    assert_eq!(claim.status.word(), StatusWord::Unknown);
+    assert!(claim.raw.as_deref().is_some_and(|raw| raw.starts_with("Sung") && !raw.contains('\u{1b}')));
+}
+
+#[test]
+fn more_done_than_there_is_is_nonsense() {
+    let mut model = world();
+    let told = Progress { current: Some(2), total: Some(3), percent: None };
+    note(&mut model, ENGINE, step("x"), NodeFact::Progressed(told));
+    note(&mut model, ENGINE, step("x"), NodeFact::Progressed(Progress { current: Some(9), ..told }));
+    assert_eq!(node(&model, &step("x")).progress().and_then(|progress| progress.percent), Some(66));
+    assert_eq!(misfits(&model, Misfit::Nonsense), 1);
+}
+
+#[test]
+fn an_older_action_is_no_news() {
+    let mut model = world();
+    let act = |what: &str| NodeFact::Active(Action { last: Some(what.into()), next: None });
+    tell(&mut model, CLAUDE, 5, cli_session("c"), act("reads"));
+    assert!(tell(&mut model, CLAUDE, 4, cli_session("c"), act("thinks")).is_empty());
+    assert_eq!(node(&model, &cli_session("c")).last_action.as_deref(), Some("reads"));
+}

@@ -1,0 +1,128 @@
+//! The rows in a window are those that a naive walk over the whole tree finds there.
+
+mod model_facts;
+
+use model_facts::{Step, model, steps};
+use proptest::prelude::*;
+use quarterdeck::model::node::Node;
+use quarterdeck::model::tree::{Fold, TreeView};
+use quarterdeck::model::{Model, NodeIx};
+
+/// What a person does with the tree, by a number that picks the node.
+#[derive(Debug, Clone, Copy)]
+enum Touch {
+    Toggle(usize),
+    Reveal(usize),
+    All(Fold),
+    Nothing,
+}
+
+fn touch() -> impl Strategy<Value = Touch> {
+    prop_oneof![
+        8 => any::<usize>().prop_map(Touch::Toggle),
+        2 => any::<usize>().prop_map(Touch::Reveal),
+        1 => prop_oneof![Just(Fold::Open), Just(Fold::Closed)].prop_map(Touch::All),
+        9 => Just(Touch::Nothing),
+    ]
+}
+
+fn pick(model: &Model, number: usize) -> Option<NodeIx> {
+    model.nodes().map(|(ix, _)| ix).nth(number.checked_rem(model.len())?)
+}
+
+fn carry_out(view: &mut TreeView, model: &Model, touch: Touch) {
+    match touch {
+        Touch::Toggle(number) => pick(model, number).into_iter().for_each(|ix| view.toggle(model, ix)),
+        Touch::Reveal(number) => {
+            if let Some(ix) = pick(model, number) {
+                view.reveal(model, ix);
+                assert!(view.row_of(model, ix).is_some());
+            }
+        }
+        Touch::All(fold) => view.fold_all(model, fold),
+        Touch::Nothing => {}
+    }
+}
+
+/// One row as it is drawn.
+#[derive(Debug, PartialEq)]
+struct Drawn {
+    ix: NodeIx,
+    lines: String,
+    has_children: bool,
+    is_open: bool,
+}
+
+/// Every visible row, the simple way.
+fn flatten(view: &TreeView, model: &Model) -> Vec<Drawn> {
+    fn walk(view: &TreeView, model: &Model, list: &[NodeIx], lines: &str, rows: &mut Vec<Drawn>) {
+        for (at, &ix) in list.iter().enumerate() {
+            let (tee, line) = if at + 1 == list.len() { ("└", " ") } else { ("├", "│") };
+            let children = model.get(ix).map(Node::children).unwrap_or_default();
+            let is_open = view.is_open(ix);
+            rows.push(Drawn {
+                ix,
+                lines: format!("{lines}{tee}"),
+                has_children: !children.is_empty(),
+                is_open,
+            });
+            if is_open {
+                walk(view, model, children, &format!("{lines}{line}"), rows);
+            }
+        }
+    }
+    let mut rows = Vec::new();
+    walk(view, model, &model.roots().collect::<Vec<_>>(), "", &mut rows);
+    rows
+}
+
+fn window(view: &TreeView, model: &Model, offset: usize, height: usize) -> Vec<Drawn> {
+    let rows = view.window(model, offset, height).into_iter();
+    rows.map(|row| {
+        let above = (0..row.depth).map(|depth| if row.goes_on(depth) { "│" } else { " " });
+        let own = if row.is_last() { "└" } else { "├" };
+        let lines = above.chain([own]).collect();
+        Drawn { ix: row.ix, lines, has_children: row.has_children, is_open: row.is_open }
+    })
+    .collect()
+}
+
+proptest! {
+    #[test]
+    fn a_window_is_a_slice_of_all_rows(
+        steps in steps(60), touches in prop::collection::vec(touch(), 60), open in any::<bool>(),
+        batch in 1usize..6, offset in 0usize..12, height in 0usize..12,
+    ) {
+        let mut model = model();
+        let mut view = TreeView::new(if open { Fold::Open } else { Fold::Closed });
+        for (steps, touch) in steps.chunks(batch).zip(touches) {
+            let facts = steps.iter().filter_map(|step| match step {
+                Step::Tell(fact) => Some((**fact).clone()),
+                Step::Wait(_) => None,
+            });
+            let delta = model.apply_all(facts);
+            view.update(&model, &delta);
+            for now in steps.iter().filter_map(|step| match step {
+                Step::Tell(_) => None,
+                Step::Wait(now) => Some(*now),
+            }) {
+                let delta = model.advance(now);
+                view.update(&model, &delta);
+            }
+            carry_out(&mut view, &model, touch);
+
+            let all = flatten(&view, &model);
+            prop_assert_eq!(view.len(), all.len());
+            prop_assert_eq!(&window(&view, &model, 0, usize::MAX), &all);
+            for (ix, _) in model.nodes() {
+                let row = all.iter().position(|row| row.ix == ix);
+                prop_assert_eq!(view.row_of(&model, ix), row);
+            }
+            let part: Vec<Drawn> = all.into_iter().skip(offset).take(height).collect();
+            prop_assert_eq!(window(&view, &model, offset, height), part);
+            let mut fresh = view.clone();
+            fresh.build(&model);
+            prop_assert_eq!(&view, &fresh);
+        }
+    }
+}
