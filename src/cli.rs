@@ -23,6 +23,9 @@ use crate::store::folder::StateFolder;
 struct Cli {
     #[command(flatten)]
     place: Place,
+    /// As of this moment, instead of now: for pictures and tests.
+    #[arg(long, hide = true, value_parser = moment)]
+    now: Option<Stamp>,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -50,7 +53,7 @@ enum Command {
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match cli.command {
-        None => status::Status::default().run(&cli.place),
+        None => status::Status { now: cli.now, ..status::Status::default() }.run(&cli.place),
         Some(Command::Status(command)) => command.run(&cli.place),
         Some(Command::Doctor(command)) => command.run(&cli.place),
         Some(Command::Synth(command)) => command.run(),
@@ -102,6 +105,11 @@ fn working_folder() -> io::Result<PathBuf> {
 fn now() -> Stamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Stamp::from_millis(0).plus(since)
+}
+
+/// Reads a moment that a person typed.
+fn moment(text: &str) -> Result<Stamp, String> {
+    Stamp::parse(text).ok_or_else(|| "not a moment such as 2026-11-16T09:00:00Z".into())
 }
 
 /// Prints to standard output; a reader that went away is no error.

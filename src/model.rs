@@ -15,6 +15,7 @@ pub mod event;
 pub mod fact;
 pub mod handoff;
 pub mod id;
+mod index;
 pub mod key;
 pub mod node;
 pub mod record;
@@ -28,9 +29,10 @@ pub mod usage;
 pub mod words;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 
+use hashbrown::{HashMap, HashSet};
 use serde_json::Value;
 
 use advance::Alarm;
@@ -40,6 +42,7 @@ pub use arena::NodeIx;
 use command::Receipt;
 use fact::SourceState;
 use id::{CommandId, Seq};
+use index::KeyIndex;
 use key::{NodeKey, SourceId, SourceKind};
 use node::Node;
 use time::Stamp;
@@ -48,7 +51,7 @@ use time::Stamp;
 #[derive(Debug, Default)]
 pub struct Model {
     nodes: Arena,
-    by_key: HashMap<NodeKey, NodeIx>,
+    by_key: KeyIndex,
     /// Nodes without a parent, in the order in which they are shown.
     roots: VecDeque<NodeIx>,
     /// Where each message that was paid for is booked: its node, and its place in `Node::spent`.
@@ -112,7 +115,7 @@ impl Model {
 
     /// Returns the node with this key.
     pub fn find(&self, key: &NodeKey) -> Option<NodeIx> {
-        self.by_key.get(key).copied()
+        self.by_key.find(key, &self.nodes)
     }
 
     /// Returns the nodes without a parent, in the order in which they are shown.

@@ -103,7 +103,7 @@ fn random_writes_rotations_archives_and_restarts_give_the_writers_model() {
             }
             let _ = book.write(now(), chunk).unwrap();
             match roll(&mut dice, 12) {
-                0 => drop(book.compact().unwrap()),
+                0 => drop(book.compact(now()).unwrap()),
                 1 => {
                     let _ = book.archive(now().plus(Duration::from_hours(30))).unwrap();
                 }
@@ -237,7 +237,7 @@ fn a_thread_follows_through_a_full_channel_and_a_storm_of_changes() {
     for (nth, line) in story(9).into_iter().enumerate() {
         let _ = book.write(now(), [line]).unwrap();
         if nth % 50 == 49 {
-            book.compact().unwrap();
+            book.compact(now()).unwrap();
         }
     }
     // Nobody has received yet: the thread waited, and the bell rang far more often than anybody looked.

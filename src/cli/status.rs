@@ -9,6 +9,7 @@ use super::{CliError, Outcome, Place, now, print, warn, working_folder};
 use crate::model::Model;
 use crate::model::fact::SourceState;
 use crate::model::key::SourceId;
+use crate::model::time::Stamp;
 use crate::report::select::{Selection, select};
 use crate::report::{json, text};
 use crate::source::feed::Feed;
@@ -40,18 +41,22 @@ pub(super) struct Status {
     /// Read a session registry that somebody else writes, instead of a state folder.
     #[arg(long, value_name = "FILE")]
     registry: Option<PathBuf>,
+    /// Show it as of this moment, instead of now: for pictures and tests.
+    #[arg(long, hide = true, value_parser = super::moment)]
+    pub(super) now: Option<Stamp>,
 }
 
 impl Status {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let is_pair = self.store.is_some() || self.registry.is_some();
+        let now = self.now.unwrap_or_else(now);
         let mut model = Model::default();
         if is_pair {
             let ids = PairIds { store: SourceId(0), registry: SourceId(1) };
-            fill(&mut model, Plain::new(self.store.clone(), self.registry.clone(), ids));
+            fill(&mut model, now, Plain::new(self.store.clone(), self.registry.clone(), ids));
             must_be_readable(&model)?;
         } else if let Some(folder) = place.find()? {
-            fill(&mut model, Follower::new(folder, SourceId(0)));
+            fill(&mut model, now, Follower::new(folder, SourceId(0)));
         } else if !self.json {
             let here = working_folder()?;
             print(&format!(
@@ -60,10 +65,10 @@ impl Status {
             ))?;
             return Ok(ExitCode::SUCCESS);
         }
-        self.show(&model)
+        self.show(&model, now)
     }
 
-    fn show(self, model: &Model) -> Outcome {
+    fn show(self, model: &Model, now: Stamp) -> Outcome {
         let selection = Selection {
             id: self.id,
             task: self.task,
@@ -77,7 +82,7 @@ impl Status {
         } else if chosen.is_empty() {
             print(if model.is_empty() { "Nothing is delegated yet.\n" } else { "Nothing matches.\n" })?;
         } else {
-            print(&text::tree(model, &chosen, now()))?;
+            print(&text::tree(model, &chosen, now))?;
         }
         for trouble in text::troubles(model) {
             warn(&format!("warning: {trouble}"));
@@ -89,15 +94,15 @@ impl Status {
 }
 
 /// Takes in everything that a source has now, and lets its clocks run up to now.
-fn fill(model: &mut Model, mut feed: impl Feed) {
+fn fill(model: &mut Model, now: Stamp, mut feed: impl Feed) {
     loop {
-        let batch = feed.poll(now());
+        let batch = feed.poll(now);
         let _ = model.apply_all(batch.facts);
         if !batch.more {
             break;
         }
     }
-    let _ = model.advance(now());
+    let _ = model.advance(now);
 }
 
 /// Files that were named must be there, and hold something that can be shown.

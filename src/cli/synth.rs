@@ -33,12 +33,8 @@ pub(super) struct Synth {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// The moment up to which the story goes, instead of now.
-    #[arg(long, value_parser = moment)]
+    #[arg(long, value_parser = super::moment)]
     now: Option<Stamp>,
-}
-
-fn moment(text: &str) -> Result<Stamp, String> {
-    Stamp::parse(text).ok_or_else(|| "not a moment such as 2026-11-16T09:00:00Z".into())
 }
 
 impl Synth {
@@ -59,7 +55,7 @@ impl Synth {
             let _ = book.write(now, events.by_ref().take(CHUNK))?;
             let _ = book.tidy(now)?;
         }
-        book.compact()?;
+        book.compact(now)?;
         book.write_views(now)?;
         let (count, seq) = (book.model().len(), book.seq());
         print(&format!("{}: {seq} events, {count} nodes in the model.\n", folder.root.display()))?;

@@ -42,6 +42,8 @@ pub struct Book {
     /// What was written since the last snapshot.
     records: u64,
     bytes: u64,
+    /// When the last snapshot was written, or the book opened.
+    compacted: Stamp,
     dirty_since: Option<Stamp>,
     views_written: Option<Stamp>,
 }
@@ -70,6 +72,7 @@ impl Book {
             seq: known,
             records: 0,
             bytes: 0,
+            compacted: now,
             dirty_since: Some(now),
             views_written: None,
         };
@@ -118,8 +121,8 @@ impl Book {
     /// Does what is due: moves old delegations to the history, compacts, writes the views.
     pub fn tidy(&mut self, now: Stamp) -> Result<Delta> {
         let delta = self.archive(now)?;
-        if compact::due(self.records, self.bytes) {
-            self.compact()?;
+        if compact::due(self.records, self.bytes, now.since(self.compacted)) {
+            self.compact(now)?;
         }
         if self.dirty_since.is_some_and(|dirty| views::due(dirty, self.views_written) <= now) {
             self.write_views(now)?;
@@ -133,10 +136,11 @@ impl Book {
     /// written again, and the later line replaces the earlier.
     pub fn archive(&mut self, now: Stamp) -> Result<Delta> {
         let mut leaving = Vec::new();
+        let mut records = Vec::new();
         for (ix, id) in ripe(&self.model, now) {
             for record in tree_records(&self.model, ix) {
                 if let Some(id) = &record.delegation_id {
-                    self.store.history.append(id, &*raw("a record for the history", &record)?)?;
+                    records.push((id.clone(), raw("a record for the history", &record)?));
                 }
             }
             let gone = payload::Turn { delegation_id: id, ..payload::Turn::default() };
@@ -145,14 +149,15 @@ impl Book {
         if leaving.is_empty() {
             return Ok(Delta::default());
         }
+        self.store.history.append(&records)?;
         self.write(now, leaving)
     }
 
     /// Writes a snapshot, and removes what it makes unneeded.
-    pub fn compact(&mut self) -> Result<compact::Compacted> {
+    pub fn compact(&mut self, now: Stamp) -> Result<compact::Compacted> {
         let model = raw("the model", &model_record(&self.model, SOURCE))?;
         let removed = self.store.compact(self.seq, model, RawValue::NULL.to_owned())?;
-        (self.records, self.bytes) = (0, 0);
+        (self.records, self.bytes, self.compacted) = (0, 0, now);
         Ok(removed)
     }
 

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use super::anomaly::{Anomaly, Misfit};
 use super::delta::Delta;
 use super::fact::{About, Fact, NodeFact};
+use super::id::SubtaskId;
 use super::key::SourceId;
 use super::time::Stamp;
 use super::{Model, NodeIx, text};
@@ -113,6 +114,16 @@ impl Model {
     /// Returns a node's first key as text.
     pub fn name_of(&self, ix: NodeIx) -> String {
         self.get(ix).and_then(|node| node.keys.first()).map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// Returns the one copy of a step's id: most delegations name theirs alike.
+    fn intern_id(&mut self, id: &SubtaskId) -> SubtaskId {
+        if let Some(known) = self.names.get(id.as_str()) {
+            return SubtaskId::from(known.clone());
+        }
+        // Not cleaned, unlike a name: an id must stay what it is.
+        self.names.insert(id.shared());
+        id.clone()
     }
 
     /// Returns the one copy of a name that many nodes share.

@@ -79,6 +79,11 @@ pub struct Node {
     /// The attempt that runs or ran last, from 1; 0 while nothing was tried.
     pub attempt: u32,
     pub attempts: Vec<Attempt>,
+    pub max_attempts: Option<u32>,
+    /// The steps that must be done before it.
+    pub depends_on: Option<Box<[SubtaskId]>>,
+    /// What came back.
+    pub outcome: Option<Box<Outcome>>,
     /// The state in force: of all claims the most trusted, with what the clocks made of it.
     pub status: Status,
     /// What each source says of its state.
@@ -100,15 +105,12 @@ pub struct Node {
 pub struct More {
     pub handoff: Option<Box<Handoff>>,
     pub decision: Option<Box<Decision>>,
-    pub outcome: Option<Box<Outcome>>,
     pub quality: Option<f64>,
     pub task: Option<TaskId>,
     pub path: Vec<String>,
     pub depth: Option<u32>,
-    pub depends_on: Vec<SubtaskId>,
     pub expected_steps: Option<u32>,
     pub estimate_ms: Option<u64>,
-    pub max_attempts: Option<u32>,
     pub workspace: Option<Box<str>>,
     pub command: Option<Box<str>>,
     pub budget: Option<Budget>,
@@ -315,6 +317,9 @@ impl Node {
             pattern: None,
             attempt: 0,
             attempts: Vec::new(),
+            max_attempts: None,
+            depends_on: None,
+            outcome: None,
             status: Status::Unknown,
             claims: Vec::new(),
             clocks: Clocks::default(),
@@ -327,6 +332,14 @@ impl Node {
             rollup: None,
             more: None,
         }
+    }
+
+    /// Returns the copy of a session's id that one of this node's keys holds.
+    pub(super) fn session_key(&self, id: &SessionId) -> Option<&SessionId> {
+        self.keys.iter().find_map(|key| match key {
+            NodeKey::Session(own) if own == id => Some(own),
+            _ => None,
+        })
     }
 
     /// Returns the node that this one hangs under.
@@ -411,4 +424,21 @@ impl Node {
     pub(super) fn place(&self) -> (u32, u32) {
         (self.index.unwrap_or(u32::MAX), self.born)
     }
+}
+
+/// Lists of a node grow by one while they are short: with a hundred thousand nodes, room for four where
+/// most have one is memory for nothing.
+const SHORT: usize = 8;
+
+/// Makes room for one more item.
+pub(super) fn make_room<T>(list: &mut Vec<T>) {
+    if list.len() == list.capacity() && list.len() < SHORT {
+        list.reserve_exact(1);
+    }
+}
+
+/// Appends an item to a list that is mostly short.
+pub(super) fn push_tight<T>(list: &mut Vec<T>, item: T) {
+    make_room(list);
+    list.push(item);
 }

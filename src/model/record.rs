@@ -236,6 +236,9 @@ fn record(model: &Model, node: &Node) -> Record {
         next_action: node.next_action.clone(),
         keys: node.keys.clone(),
         attempts: node.attempts.clone(),
+        max_attempts: node.max_attempts,
+        dependencies: node.depends_on.as_deref().unwrap_or_default().to_vec(),
+        result: node.outcome.clone(),
         usage: node.spent.iter().map(usage_record).collect(),
         timeline: node.timeline.clone(),
         ..Record::default()
@@ -249,17 +252,14 @@ fn record_more(record: &mut Record, node: &Node) {
     record.task_id.clone_from(&more.task);
     record.path.clone_from(&more.path);
     record.depth = more.depth;
-    record.dependencies.clone_from(&more.depends_on);
     record.subtask_count = more.expected_steps;
     record.estimated_duration = more.estimate_ms;
-    record.max_attempts = more.max_attempts;
     record.workspace.clone_from(&more.workspace);
     record.command.clone_from(&more.command);
     record.quality = more.quality;
     record.budget.clone_from(&more.budget);
     record.questions.clone_from(&more.questions);
     record.decision.clone_from(&more.decision);
-    record.result.clone_from(&more.outcome);
     if let Some(handoff) = more.handoff.as_deref().cloned() {
         record.from_agent = handoff.from_agent;
         record.to_agent = handoff.to_agent;

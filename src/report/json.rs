@@ -174,7 +174,7 @@ fn item<'a>(model: &'a Model, ix: NodeIx, node: &'a Node, names: &mut Names) -> 
         task: more.and_then(|more| more.task.as_ref()),
         depth: depth(model, ix, node),
         path: more.map(|more| more.path.as_slice()).unwrap_or_default(),
-        depends_on: more.map(|more| more.depends_on.as_slice()).unwrap_or_default(),
+        depends_on: node.depends_on.as_deref().unwrap_or_default(),
         attempt: (node.attempt > 0).then_some(node.attempt),
         attempts: &node.attempts,
         progress: node.progress(),
@@ -191,7 +191,7 @@ fn item<'a>(model: &'a Model, ix: NodeIx, node: &'a Node, names: &mut Names) -> 
         quality: more.and_then(|more| more.quality),
         handoff: more.and_then(|more| more.handoff.as_deref()),
         decision: more.and_then(|more| more.decision.as_deref()),
-        result: more.and_then(|more| more.outcome.as_deref()),
+        result: node.outcome.as_deref(),
         questions: more.map(|more| more.questions.as_slice()).unwrap_or_default(),
         receipts: receipts.iter().filter_map(|id| model.receipts().get(id)).collect(),
     }

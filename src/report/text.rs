@@ -1,8 +1,10 @@
 //! The tree for reading: one line a node, columns that line up, nothing that a terminal could choke on.
 //!
-//!     ◐ Audit cleanup, phase 1          running  sequential  3/7  12m04s  38.2K  $0.42  del-7f3k2m1p
-//!     ├ ✔ Delete orphaned modules       done     executor    3/3   2m34s   1.9K  $0.01
-//!     └ ○ Run test validation           queued   –             –       –      –      –
+//! ```text
+//! ◐ Audit cleanup, phase 1          running  sequential  3/7  12m04s  38.2K  $0.42  del-7f3k2m1p
+//! ├ ✔ Delete orphaned modules       done     executor    3/3   2m34s   1.9K  $0.01
+//! └ ○ Run test validation           queued   –             –       –      –      –
+//! ```
 
 use std::fmt::Write;
 
@@ -13,7 +15,7 @@ use crate::model::node::{Node, NodeKind};
 use crate::model::rollup::Tally;
 use crate::model::status::{StatusWord, WORDS};
 use crate::model::time::Stamp;
-use crate::model::{Model, NodeIx};
+use crate::model::{Model, NodeIx, text as clean};
 
 /// A title may take this much; the other columns are short.
 const WIDEST_TITLE: usize = 60;
@@ -92,7 +94,7 @@ fn line(node: &Node, guides: &str, now: Stamp) -> Line {
         NodeKind::Subtask | NodeKind::Session | NodeKind::Agent | NodeKind::Group => node.agent.as_deref(),
     };
     let id = match node.kind {
-        NodeKind::Delegation => node.keys.first().map(ToString::to_string),
+        NodeKind::Delegation => node.keys.first().map(|key| clean::line(&key.to_string()).into()),
         NodeKind::Subtask | NodeKind::Session | NodeKind::Agent | NodeKind::Group => None,
     };
     let note = node.status.why().map(|why| why.lines().next().unwrap_or_default().to_owned());
@@ -112,8 +114,12 @@ fn line(node: &Node, guides: &str, now: Stamp) -> Line {
 }
 
 fn fallback_title(node: &Node) -> String {
+    let handoff = node.more().and_then(|more| more.handoff.as_deref());
+    if let Some(context) = handoff.and_then(|handoff| handoff.context.as_deref()) {
+        return clean::line(context).into();
+    }
     let task = node.more().and_then(|more| more.task.as_ref()).map(ToString::to_string);
-    task.or_else(|| node.keys.first().map(ToString::to_string)).unwrap_or_default()
+    clean::line(&task.or_else(|| node.keys.first().map(ToString::to_string)).unwrap_or_default()).into()
 }
 
 fn layout(lines: &[Line]) -> String {

@@ -4,6 +4,8 @@
 //! older and the journal give the same state. A crash between any two steps leaves more than is needed,
 //! never less.
 
+use std::time::Duration;
+
 use super::disk::Disk;
 use super::error::{Error, Result};
 use super::folder::StateFolder;
@@ -19,6 +21,11 @@ const MOST_RECORDS: u64 = 50_000;
 /// What a start reads at most, twice over.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
+/// Less is read in a few milliseconds: not worth a snapshot.
+const WORTH_ONE: u64 = 256 * 1024;
+/// The least time between two snapshots of a journal that grows no faster than people work.
+const LEAST_GAP: Duration = Duration::from_secs(10);
+
 /// What a compaction removed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Compacted {
@@ -28,9 +35,12 @@ pub struct Compacted {
     pub snapshots: Vec<Seq>,
 }
 
-/// Returns whether enough was written since the last snapshot.
-pub fn due(records: u64, bytes: u64) -> bool {
-    records >= MOST_RECORDS || bytes >= MOST_BYTES
+/// Returns whether enough was written since the last snapshot, so long ago.
+///
+/// Whoever starts reads the newest snapshot and what came after it. So that a start costs what is live, a
+/// snapshot is written every few seconds while events come, and at once where very many do.
+pub fn due(records: u64, bytes: u64, since: Duration) -> bool {
+    records >= MOST_RECORDS || bytes >= MOST_BYTES || (bytes >= WORTH_ONE && since >= LEAST_GAP)
 }
 
 /// Writes a snapshot and removes what it makes unneeded.
@@ -88,8 +98,15 @@ mod tests {
 
     #[test]
     fn a_snapshot_is_due_by_count_or_by_size() {
-        assert!(!due(49_999, 16 * 1024 * 1024 - 1));
-        assert!(due(50_000, 0));
-        assert!(due(0, 16 * 1024 * 1024));
+        assert!(!due(49_999, 16 * 1024 * 1024 - 1, Duration::ZERO));
+        assert!(due(50_000, 0, Duration::ZERO));
+        assert!(due(0, 16 * 1024 * 1024, Duration::ZERO));
+    }
+
+    #[test]
+    fn a_growing_journal_gets_one_every_few_seconds_and_a_quiet_one_none() {
+        assert!(!due(1000, 256 * 1024, Duration::from_secs(9)));
+        assert!(due(1000, 256 * 1024, Duration::from_secs(10)));
+        assert!(!due(1000, 256 * 1024 - 1, Duration::from_hours(1)));
     }
 }

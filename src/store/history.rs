@@ -53,20 +53,27 @@ impl History {
         Self { disk, path: folder.history() }
     }
 
-    /// Appends a final record, durably.
-    pub fn append(&self, id: &DelegationId, record: &RawValue) -> Result<()> {
-        let mut line = entry(id.as_str(), record)?;
-        if line.len() > LONGEST {
-            let name = format!("the record of {id}");
-            return Err(Error::TooLarge { name, bytes: line.len(), limit: LONGEST });
+    /// Appends final records, durably, in one write.
+    pub fn append(&self, records: &[(DelegationId, Box<RawValue>)]) -> Result<()> {
+        let mut lines = Vec::new();
+        for (id, record) in records {
+            let line = entry(id.as_str(), record)?;
+            if line.len() > LONGEST {
+                let name = format!("the record of {id}");
+                return Err(Error::TooLarge { name, bytes: line.len(), limit: LONGEST });
+            }
+            lines.extend(line);
+        }
+        if lines.is_empty() {
+            return Ok(());
         }
         let failed = || Error::io("append to", &self.path);
         let stat = self.disk.stat(&self.path).map_err(failed())?;
         if ends_torn(&*self.disk, &self.path, stat.map_or(0, |stat| stat.len)).map_err(failed())? {
-            line.insert(0, b'\n');
+            lines.insert(0, b'\n');
         }
         let mut file = self.disk.append(&self.path).map_err(failed())?;
-        file.write_all(&line).map_err(failed())?;
+        file.write_all(&lines).map_err(failed())?;
         file.sync_data().map_err(failed())?;
         match (stat, self.path.parent()) {
             (None, Some(folder)) => self.disk.sync_dir(folder).map_err(failed()),

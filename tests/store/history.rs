@@ -14,7 +14,7 @@ fn history() -> (FaultDisk, History) {
 }
 
 fn append(history: &History, id: &str, record: &str) {
-    history.append(&id.into(), &raw(record)).unwrap();
+    history.append(&[(id.into(), raw(record))]).unwrap();
 }
 
 /// Reads everything, `limit` at a time.

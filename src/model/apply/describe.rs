@@ -4,8 +4,8 @@ use crate::model::delta::Delta;
 use crate::model::event::payload::Budget;
 use crate::model::fact::Description;
 use crate::model::handoff::{Decision, Handoff, Outcome};
-use crate::model::id::QuestionId;
-use crate::model::node::{Attempt, Moment, More, Node, Question};
+use crate::model::id::{QuestionId, SubtaskId};
+use crate::model::node::{Attempt, Moment, More, Node, Question, make_room};
 use crate::model::{Model, NodeIx, text};
 
 impl Model {
@@ -22,6 +22,10 @@ impl Model {
             &told.pattern,
         ]
         .map(|name| name.as_deref().map(|name| self.intern(name)));
+        let depends_on = told.depends_on.as_ref().map(|on| {
+            let shared: Box<[SubtaskId]> = on.iter().map(|step| self.intern_id(step)).collect();
+            Some(shared).filter(|on| !on.is_empty())
+        });
         let Some(node) = self.nodes.get_mut(ix) else { return };
         let slots = [
             &mut node.agent,
@@ -36,6 +40,11 @@ impl Model {
             changed |= set(slot, name);
         }
         changed |= set(&mut node.title, told.title.as_deref().map(text::line));
+        changed |= set(&mut node.max_attempts, told.max_attempts);
+        if let Some(on) = depends_on {
+            changed |= node.depends_on != on;
+            node.depends_on = on;
+        }
         if has_more(&told) {
             changed |= describe_more(node.more_mut(), told);
         }
@@ -53,7 +62,11 @@ impl Model {
     }
 
     pub(super) fn return_outcome(&mut self, ix: NodeIx, outcome: Box<Outcome>, delta: &mut Delta) {
-        self.change_more(ix, delta, |more| set(&mut more.outcome, Some(outcome)));
+        if let Some(node) = self.nodes.get_mut(ix)
+            && set(&mut node.outcome, Some(outcome))
+        {
+            delta.touch(ix);
+        }
     }
 
     pub(super) fn rate(&mut self, ix: NodeIx, quality: f64, delta: &mut Delta) {
@@ -106,6 +119,9 @@ impl Model {
             told.attempt = node.attempts.iter().find(same).map_or(node.attempt.max(1), |known| known.attempt);
         }
         node.attempt = node.attempt.max(told.attempt);
+        if let Some(shared) = told.session_id.as_ref().and_then(|id| node.session_key(id)) {
+            told.session_id = Some(shared.clone());
+        }
         match node.attempts.binary_search_by_key(&told.attempt, |known| known.attempt) {
             Ok(at) => {
                 let Some(known) = node.attempts.get_mut(at) else { return };
@@ -116,8 +132,7 @@ impl Model {
                 }
             }
             Err(at) => {
-                // Most nodes have one attempt: no room for four.
-                node.attempts.reserve_exact(1);
+                make_room(&mut node.attempts);
                 node.attempts.insert(at, told);
             }
         }
@@ -134,6 +149,7 @@ impl Model {
         let (earlier, _) = node.timeline.split_at(at);
         let mut same_time = earlier.iter().rev().take_while(|known| order(known) == order(&moment));
         if !same_time.any(|known| *known == moment) {
+            make_room(&mut node.timeline);
             node.timeline.insert(at, moment);
             delta.touch(ix);
         }
@@ -153,10 +169,8 @@ fn has_more(told: &Description) -> bool {
     told.task.is_some()
         || told.path.is_some()
         || told.depth.is_some()
-        || told.depends_on.as_ref().is_some_and(|on| !on.is_empty())
         || told.expected_steps.is_some()
         || told.estimate_ms.is_some()
-        || told.max_attempts.is_some()
         || told.workspace.is_some()
         || told.command.is_some()
 }
@@ -166,17 +180,12 @@ fn describe_more(more: &mut More, told: Description) -> bool {
     changed |= set(&mut more.depth, told.depth);
     changed |= set(&mut more.expected_steps, told.expected_steps);
     changed |= set(&mut more.estimate_ms, told.estimate_ms);
-    changed |= set(&mut more.max_attempts, told.max_attempts);
     changed |= set(&mut more.workspace, told.workspace.as_deref().map(text::line));
     changed |= set(&mut more.command, told.command.as_deref().map(text::line));
     if let Some(path) = told.path {
         let path: Vec<String> = path.iter().map(|name| text::line(name).into()).collect();
         changed |= more.path != path;
         more.path = path;
-    }
-    if let Some(depends_on) = told.depends_on {
-        changed |= more.depends_on != depends_on;
-        more.depends_on = depends_on;
     }
     changed
 }

@@ -4,7 +4,8 @@ use super::Told;
 use crate::model::anomaly::Misfit;
 use crate::model::delta::Delta;
 use crate::model::key::{Keys, NodeKey};
-use crate::model::node::{Node, NodeKind};
+use crate::model::node::{Node, NodeKind, push_tight};
+use crate::model::ripe::delegation_id;
 use crate::model::{Model, NodeIx};
 
 impl Model {
@@ -32,13 +33,22 @@ impl Model {
 
     fn create(&mut self, key: &NodeKey, told: Told, delta: &mut Delta) -> NodeIx {
         self.born = self.born.saturating_add(1);
-        let ix = self.nodes.insert(Node::new(key.clone(), told.by, self.born));
-        self.by_key.insert(key.clone(), ix);
+        let shared = self.share_ids(key);
+        let ix = self.nodes.insert(Node::new(shared, told.by, self.born));
+        self.by_key.insert(key, ix);
         delta.relist(None, self.roots.len());
         self.roots.push_back(ix);
         delta.added.push(ix);
         self.hang_by_key(ix, key, told, delta);
         ix
+    }
+
+    /// Returns a key with the copies of its ids that other nodes have already.
+    fn share_ids(&mut self, key: &NodeKey) -> NodeKey {
+        let NodeKey::Subtask(delegation, step) = key else { return key.clone() };
+        let above = self.find(&NodeKey::Delegation(delegation.clone()));
+        let own = above.and_then(|ix| delegation_id(self.get(ix)?).cloned());
+        NodeKey::Subtask(own.unwrap_or_else(|| delegation.clone()), self.intern_id(step))
     }
 
     /// Hangs a node where its key alone says that it belongs.
@@ -74,9 +84,10 @@ impl Model {
                 None
             }
             None => {
-                self.by_key.insert(key.clone(), ix);
+                let shared = self.share_ids(key);
+                self.by_key.insert(key, ix);
                 if let Some(node) = self.nodes.get_mut(ix) {
-                    node.keys.push(key.clone());
+                    push_tight(&mut node.keys, shared);
                     node.kind = node.kind.max(NodeKind::guess(key));
                 }
                 delta.touch(ix);

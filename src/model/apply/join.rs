@@ -5,7 +5,7 @@ use super::Told;
 use crate::model::anomaly::Misfit;
 use crate::model::delta::Delta;
 use crate::model::key::SourceId;
-use crate::model::node::{Clocks, More, Node};
+use crate::model::node::{Clocks, More, Node, push_tight};
 use crate::model::{Model, NodeIx};
 
 impl Model {
@@ -28,7 +28,7 @@ impl Model {
         self.detach(gone, delta);
         let node = self.nodes.remove(gone)?;
         delta.joined.push((gone, keep));
-        self.absorb(keep, *node, delta);
+        self.absorb(keep, gone, *node, delta);
         self.settle_parent(keep, (parent, parent_by), told, delta);
         self.believe(keep, delta);
         if let Some(at) = self.get(keep).and_then(|node| node.clocks.last_sign) {
@@ -52,9 +52,9 @@ impl Model {
         Some(if one_stays { (one, two) } else { (two, one) })
     }
 
-    fn absorb(&mut self, keep: NodeIx, gone: Node, delta: &mut Delta) {
+    fn absorb(&mut self, keep: NodeIx, was: NodeIx, gone: Node, delta: &mut Delta) {
         for key in &gone.keys {
-            self.by_key.insert(key.clone(), keep);
+            self.by_key.moved(key, was, keep);
         }
         for entry in gone.spent {
             self.book_joined(keep, entry, delta);
@@ -84,11 +84,14 @@ impl Model {
         fill(&mut node.progress, gone.progress);
         fill(&mut node.last_action, gone.last_action);
         fill(&mut node.next_action, gone.next_action);
+        fill(&mut node.outcome, gone.outcome);
+        fill(&mut node.max_attempts, gone.max_attempts);
+        fill(&mut node.depends_on, gone.depends_on);
         for claim in gone.claims {
             match node.claims.iter_mut().find(|known| known.source == claim.source) {
                 Some(known) if (known.attempt, known.at) < (claim.attempt, claim.at) => *known = claim,
                 Some(_) => {}
-                None => node.claims.push(claim),
+                None => push_tight(&mut node.claims, claim),
             }
         }
         absorb_clocks(&mut node.clocks, &gone.clocks);
@@ -147,21 +150,16 @@ fn absorb_clocks(mine: &mut Clocks, other: &Clocks) {
 fn absorb_more(mine: &mut More, other: More) {
     fill(&mut mine.handoff, other.handoff);
     fill(&mut mine.decision, other.decision);
-    fill(&mut mine.outcome, other.outcome);
     fill(&mut mine.quality, other.quality);
     fill(&mut mine.task, other.task);
     fill(&mut mine.depth, other.depth);
     fill(&mut mine.expected_steps, other.expected_steps);
     fill(&mut mine.estimate_ms, other.estimate_ms);
-    fill(&mut mine.max_attempts, other.max_attempts);
     fill(&mut mine.workspace, other.workspace);
     fill(&mut mine.command, other.command);
     fill(&mut mine.budget, other.budget);
     if mine.path.is_empty() {
         mine.path = other.path;
-    }
-    if mine.depends_on.is_empty() {
-        mine.depends_on = other.depends_on;
     }
     mine.questions.extend(other.questions);
     mine.receipts.extend(other.receipts);

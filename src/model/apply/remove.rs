@@ -56,7 +56,7 @@ impl Model {
     fn drop_node(&mut self, ix: NodeIx, delta: &mut Delta) {
         let Some(node) = self.nodes.remove(ix) else { return };
         for key in &node.keys {
-            self.by_key.remove(key);
+            self.by_key.remove(key, ix);
         }
         for id in node.spent.iter().filter_map(|entry| entry.id.as_ref()) {
             self.ledger.remove(id);

@@ -8,7 +8,7 @@ use crate::model::delta::Delta;
 use crate::model::event::payload::Progress;
 use crate::model::fact::{Action, Clock, StatusReport};
 use crate::model::key::SourceKind;
-use crate::model::node::{Claim, Node, NodeKind};
+use crate::model::node::{Claim, Node, NodeKind, push_tight};
 use crate::model::status::{Status, Trouble};
 use crate::model::time::Stamp;
 use crate::model::words::meaning;
@@ -37,7 +37,7 @@ impl Model {
             node.attempt = node.attempt.max(attempt);
             match node.claims.iter_mut().find(|claim| claim.source == told.by) {
                 Some(before) => *before = claim,
-                None => node.claims.push(claim),
+                None => push_tight(&mut node.claims, claim),
             }
         }
         self.believe(ix, delta);

@@ -3,7 +3,7 @@
 use super::Told;
 use crate::model::delta::Delta;
 use crate::model::fact::{Scope, UsageReport};
-use crate::model::node::{Node, Spent};
+use crate::model::node::{Node, Spent, push_tight};
 use crate::model::{Model, NodeIx};
 
 impl Model {
@@ -60,7 +60,7 @@ impl Model {
         self.change_spend(ix, delta, |node, place| {
             node.sums.add(&entry);
             place.clone_from(&entry.id);
-            node.spent.push(entry);
+            push_tight(&mut node.spent, entry);
         });
     }
 

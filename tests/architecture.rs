@@ -1,0 +1,76 @@
+//! The rooms keep their walls: who may use whom, how long a file may be.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// For each room, the rooms that it may use.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("synth", &["model"]),
+    ("store", &["model"]),
+    ("source", &["store", "model"]),
+    ("engine", &["source", "store", "model"]),
+    ("report", &["model"]),
+];
+
+/// The wall for a file, tests apart.
+const LONGEST_FILE: usize = 500;
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Returns the code of a file without its tests.
+fn code(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default().to_owned()
+}
+
+fn src() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+#[test]
+fn arrows_point_one_way() {
+    let rooms = ["model", "synth", "store", "source", "engine", "report", "cli"];
+    for (room, may_use) in MAY_USE {
+        let mut files = sources(&src().join(room));
+        files.push(src().join(format!("{room}.rs")));
+        for file in files.iter().filter(|file| !file.to_string_lossy().ends_with("_tests.rs")) {
+            let code = code(file);
+            for other in rooms.iter().filter(|other| *other != room && !may_use.contains(other)) {
+                let uses = format!("crate::{other}::");
+                assert!(!code.contains(&uses), "{} uses {other}, which {room} must not know", file.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_model_touches_no_file_no_clock_and_no_terminal() {
+    for file in sources(&src().join("model")).iter().chain(&sources(&src().join("report"))) {
+        let code = code(file);
+        for forbidden in ["std::fs", "std::io", "SystemTime", "Instant::now", "std::env", "std::thread", "tokio"] {
+            assert!(!code.contains(forbidden), "{} uses {forbidden}", file.display());
+        }
+    }
+}
+
+#[test]
+fn a_file_answers_one_question() {
+    for file in sources(&src()) {
+        let code = code(&file);
+        assert!(code.lines().count() <= LONGEST_FILE, "{} is too long", file.display());
+        let is_test = file.to_string_lossy().ends_with("_tests.rs");
+        assert!(is_test || code.starts_with("//!"), "{} does not say what it is for", file.display());
+    }
+}

@@ -1,0 +1,225 @@
+//! The command line, as people and scripts meet it: output, errors, exit codes.
+
+use std::fs;
+use std::path::Path;
+
+use assert_cmd::Command;
+use insta::assert_snapshot;
+
+const NOW: &str = "2026-11-16T09:00:00Z";
+
+/// The program in a folder of its own, with nothing of this machine's environment.
+fn quarterdeck(folder: &Path) -> Command {
+    let mut command = Command::cargo_bin("quarterdeck").unwrap();
+    command.current_dir(folder).env_clear().env("HOME", folder);
+    command
+}
+
+/// Runs it and returns everything that can be seen, with the folder's name taken out.
+fn run(folder: &Path, arguments: &[&str]) -> String {
+    let output = quarterdeck(folder).args(arguments).output().unwrap();
+    let text = |bytes: &[u8]| {
+        let root = folder.canonicalize().unwrap().display().to_string();
+        String::from_utf8(bytes.to_vec()).unwrap().replace(&root, "/project")
+    };
+    let code = output.status.code().unwrap();
+    format!("{}{}[exit code {code}]", text(&output.stdout), text(&output.stderr))
+}
+
+fn project() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["synth", ".quarterdeck", "--ended", "2", "--live", "1", "--subtasks", "3", "--now", NOW];
+    quarterdeck(folder.path()).args(arguments).assert().success();
+    folder
+}
+
+#[test]
+fn without_anything_delegated_it_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_snapshot!(run(folder.path(), &[]), @r"
+    Nothing is delegated here: no .quarterdeck in /project or above it.
+    [exit code 0]
+    ");
+    assert_snapshot!(run(folder.path(), &["status", "--json"]), @r#"
+    {
+      "schema": 1,
+      "seq": null,
+      "sources": [],
+      "nodes": [],
+      "anomalies": 0
+    }
+    [exit code 0]
+    "#);
+}
+
+#[test]
+fn the_tree_is_read_from_disk_without_an_engine() {
+    let folder = project();
+    let shown = run(folder.path(), &["status", "--now", NOW]);
+    assert_snapshot!(shown);
+    assert_eq!(run(&folder.path().join(".quarterdeck/journal"), &["--now", NOW]), shown, "from any depth");
+}
+
+#[test]
+fn the_json_is_one_parsable_document_with_every_node() {
+    let folder = project();
+    let output = quarterdeck(folder.path()).args(["status", "--json"]).output().unwrap();
+    let tree: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(tree["schema"], 1);
+    let nodes = tree["nodes"].as_array().unwrap();
+    let ids: Vec<&str> = nodes.iter().map(|node| node["id"].as_str().unwrap()).collect();
+    assert!(ids.len() >= 12, "{ids:?}");
+    for node in nodes {
+        // Parents stand before their children.
+        let at = ids.iter().position(|id| *id == node["id"]).unwrap();
+        if let Some(parent) = node["parent"].as_str() {
+            assert!(ids[..at].contains(&parent), "{parent}");
+        }
+    }
+    let sum: f64 = nodes.iter().filter_map(|node| node["cost"]["own"].as_f64()).sum();
+    let tops = nodes.iter().filter(|node| node["parent"].is_null());
+    let rolled: f64 = tops.filter_map(|node| node["cost"]["subtree"].as_f64()).sum();
+    assert!((sum - rolled).abs() < 1e-6, "{sum} and {rolled}");
+}
+
+#[test]
+fn delegations_are_chosen_by_id_task_agent_and_state() {
+    let folder = project();
+    let tops = |arguments: &[&str]| {
+        let output = quarterdeck(folder.path()).arg("status").arg("--json").args(arguments).output().unwrap();
+        let tree: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let nodes = tree["nodes"].as_array().unwrap().clone();
+        nodes.iter().filter(|node| node["parent"].is_null()).map(|node| node["task"].to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(tops(&[]).len(), 3);
+    assert_eq!(tops(&["--active"]), [r#""task-2""#]);
+    assert_eq!(tops(&["--task", "task-1"]), [r#""task-1""#]);
+    assert_eq!(tops(&["--from", "orchestrator", "--to", "executor"]).len(), 3);
+    assert!(tops(&["--to", "nobody"]).is_empty());
+}
+
+#[test]
+fn an_id_may_be_cut_short_but_must_name_one() {
+    let folder = project();
+    let ids = run(folder.path(), &["status", "--now", NOW]);
+    let id = ids.split_whitespace().find(|word| word.starts_with("del-")).unwrap().to_owned();
+    assert!(run(folder.path(), &["status", &id[..8], "--now", NOW]).contains(&id));
+    assert_snapshot!(run(folder.path(), &["status", "del-zzzz"]), @r#"
+    error: no delegation's id begins with "del-zzzz".
+    `quarterdeck status` lists them.
+    [exit code 1]
+    "#);
+    let several = run(folder.path(), &["status", "del-"]);
+    assert!(several.contains("3 delegations' ids begin with \"del-\""), "{several}");
+}
+
+#[test]
+fn a_folder_that_was_named_must_be_there() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_snapshot!(run(folder.path(), &["--dir", "nowhere", "status"]), @r"
+    error: there is no state folder at nowhere.
+    Name another with --dir, or leave it out to look from here up.
+    [exit code 1]
+    ");
+    assert_snapshot!(run(folder.path(), &["doctor"]), @r"
+    error: no state folder here: /project and the folders above it have no .quarterdeck.
+    Name one with --dir.
+    [exit code 1]
+    ");
+}
+
+#[test]
+fn the_doctor_finds_nothing_wrong_with_a_whole_folder() {
+    let folder = project();
+    assert_snapshot!(run(folder.path(), &["doctor"]), @r"
+    .quarterdeck: all is well (8 things looked at).
+    [exit code 0]
+    ");
+    assert!(run(folder.path(), &["doctor", "--salvage"]).contains("there is nothing to salvage"));
+}
+
+/// Flips a byte in the middle of the first segment, far from the last batch.
+fn damage(folder: &Path) {
+    let path = folder.join(".quarterdeck/journal/00000000000001.jsonl");
+    let mut bytes = fs::read(&path).unwrap();
+    let at = bytes.len() / 3;
+    bytes[at] ^= 1;
+    fs::write(&path, bytes).unwrap();
+}
+
+#[test]
+fn damage_is_named_with_its_place_and_salvage_is_the_way_out() {
+    let folder = project();
+    damage(folder.path());
+    let found = run(folder.path(), &["doctor"]);
+    assert!(found.contains("WRONG .quarterdeck/journal/00000000000001.jsonl"), "{found}");
+    assert!(found.contains("doctor --salvage") && found.ends_with("[exit code 1]"), "{found}");
+    let salvaged = run(folder.path(), &["doctor", "--salvage"]);
+    assert!(salvaged.contains("The originals are in .quarterdeck/salvage/1"), "{salvaged}");
+    assert!(salvaged.ends_with("[exit code 0]"), "{salvaged}");
+    let tree = run(folder.path(), &["status", "--now", NOW]);
+    assert!(tree.contains("3 delegations:") && tree.ends_with("[exit code 0]"), "{tree}");
+}
+
+#[test]
+fn a_plain_pair_is_read_and_what_is_odd_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = r#"{"version":"1.0.0","delegations":[
+        {"id":"deleg-1","fromAgent":{"name":"coordinator","prompt":"…"},"toAgent":"executor","taskId":191,
+         "context":"Build the thing","status":"accepted","createdAt":1794816000000},
+        {"id":"deleg-2","fromAgent":"coordinator","toAgent":"investigator","taskId":"tn-2","status":"pending",
+         "createdAt":1794816000000,"expiresAt":1794817800000},
+        {"toAgent":"nameless"}]}"#;
+    let registry = r#"{"sess_1794816010_a1b2c3":{"command":"implement","subagent":"task-executor","task_number":191,
+        "start_time":"2026-11-16T08:00:10Z","timeout":7200,"deadline":"2026-11-16T10:00:10Z","status":"running",
+        "delegation_depth":1,"delegation_path":["orchestrator","implement","task-executor"]}}"#;
+    fs::write(folder.path().join("s.json"), store).unwrap();
+    fs::write(folder.path().join("r.json"), registry).unwrap();
+    let pair = ["status", "--store", "s.json", "--registry", "r.json", "--now", NOW];
+    assert_snapshot!(run(folder.path(), &pair));
+    fs::write(folder.path().join("s.json"), &store[..200]).unwrap();
+    assert_snapshot!(run(folder.path(), &["status", "--store", "s.json"]), @r"
+    error: cannot read s.json: it is not JSON: EOF while parsing a string at line 3 column 29.
+    Nothing of it was read before, so there is no last good state to show.
+    [exit code 1]
+    ");
+    assert_snapshot!(run(folder.path(), &["status", "--registry", "gone.json"]), @r"
+    error: gone.json is not there.
+    Check the path.
+    [exit code 1]
+    ");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    use std::process::{Command, Stdio};
+    let folder = project();
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin("quarterdeck"))
+        .args(["status", "--json"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
+
+#[test]
+fn hostile_text_reaches_no_terminal() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = r#"{"delegations":[{"id":"d\u001b[2J","title":"\u001b]0;owned\u0007a\u202eb\u0000c","status":"\u001b[31mrunning",
+        "lastAction":"\u009b31m","agent":"x\ny"}]}"#;
+    fs::write(folder.path().join("s.json"), store).unwrap();
+    let shown = run(folder.path(), &["status", "--store", "s.json"]);
+    assert!(!shown.contains(|c: char| c != '\n' && (c.is_control() || c == '\u{202e}')), "{shown:?}");
+    assert!(shown.contains("abc"), "{shown}");
+}
+
+#[test]
+fn help_names_every_command_and_hides_what_is_for_us() {
+    let folder = tempfile::tempdir().unwrap();
+    let help = run(folder.path(), &["--help"]);
+    assert!(help.contains("status") && help.contains("doctor") && !help.contains("synth"), "{help}");
+}
