@@ -260,6 +260,27 @@ fn an_empty_last_segment_is_begun_anew() {
 }
 
 #[test]
+fn a_journal_of_which_nothing_can_be_read_is_refused_and_not_begun_anew() {
+    let disk = FaultDisk::new(Trouble::None);
+    let (store, _) = open(&shared(&disk), &folder()).unwrap();
+    append(&store, 1..=1).unwrap();
+    drop(store);
+    let path = folder().segment(Seq(1));
+    let whole = disk.get(&path);
+    for fill in [0, b'x', b'\n'] {
+        disk.put(&path, &vec![fill; whole.len()]);
+        let damage = refused(&disk);
+        assert_eq!((damage.file, damage.line), (path.clone(), Some(1)));
+    }
+    // A header and an event become one line.
+    let mut bytes = whole;
+    let end = line_ends(&bytes)[0] - 1;
+    bytes[end] = b' ';
+    disk.put(&path, &bytes);
+    refused(&disk);
+}
+
+#[test]
 fn a_lost_event_is_damage_if_a_later_one_says_that_it_was_on_disk_and_torn_if_not() {
     let disk = journal();
     let whole = disk.get(&last_segment());
