@@ -116,8 +116,8 @@ pub fn record(
     }
     file.write_all(&line).map_err(failed())?;
     file.sync_data().map_err(failed())?;
-    // Its name may be new.
-    if len == 0 { disk.sync_dir(&folder.inbox_dir()).map_err(failed()) } else { Ok(()) }
+    // Its name may be new, or may not have reached the disk when it was: cheap if there is nothing to do.
+    disk.sync_dir(&folder.inbox_dir()).map_err(failed())
 }
 
 /// Reads a session's records from an offset on; a line that is not finished waits for the next time.

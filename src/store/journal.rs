@@ -49,6 +49,8 @@ pub struct Written {
 /// An append, a read and a watch: what a journal can do.
 pub trait Journal: Send + Sync {
     /// Hands events over to be written, in one piece, at consecutive places.
+    ///
+    /// Waits while too many wait already: a task that must not block hands over from a blocking thread.
     fn append(&self, drafts: Vec<Draft>, place: Place) -> Ack;
 
     /// Reads the lines of durable events from a place on, until `each` breaks; returns the last one read.
