@@ -53,7 +53,7 @@ enum Command {
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match cli.command {
-        None => status::Status { now: cli.now, ..status::Status::default() }.run(&cli.place),
+        None => status::Status::as_of(cli.now).run(&cli.place),
         Some(Command::Status(command)) => command.run(&cli.place),
         Some(Command::Doctor(command)) => command.run(&cli.place),
         Some(Command::Synth(command)) => command.run(),

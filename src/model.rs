@@ -17,6 +17,7 @@ pub mod handoff;
 pub mod id;
 mod index;
 pub mod key;
+pub mod name;
 pub mod node;
 pub mod record;
 pub mod ripe;
@@ -41,9 +42,10 @@ use arena::Arena;
 pub use arena::NodeIx;
 use command::Receipt;
 use fact::SourceState;
-use id::{CommandId, Seq};
+use id::{CommandId, Seq, SubtaskId};
 use index::KeyIndex;
 use key::{NodeKey, SourceId, SourceKind};
+use name::Name;
 use node::Node;
 use time::Stamp;
 
@@ -57,7 +59,9 @@ pub struct Model {
     /// Where each message that was paid for is booked: its node, and its place in `Node::spent`.
     ledger: HashMap<Arc<str>, (NodeIx, usize)>,
     /// Names of agents and models, each kept once.
-    names: HashSet<Arc<str>>,
+    names: HashSet<Name>,
+    /// Ids of steps, each kept once: most delegations name theirs alike.
+    step_ids: HashSet<SubtaskId>,
     alarms: BinaryHeap<Reverse<(Stamp, Alarm)>>,
     /// How many nodes there ever were.
     born: u32,

@@ -30,6 +30,8 @@ pub mod views;
 mod writer;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use compact::Compacted;
 use disk::Disk;
@@ -59,7 +61,19 @@ pub struct Store {
     pub journal_id: JournalId,
     /// Which opening of it this is.
     pub epoch: u64,
+    /// What has been written since the last snapshot.
+    growth: Growth,
     _lock: Lock,
+}
+
+/// How far the journal had come at the last snapshot.
+struct Growth {
+    /// The snapshot's place.
+    seq: AtomicU64,
+    /// How many bytes this opening had written by then.
+    bytes: AtomicU64,
+    /// How many bytes earlier openings wrote since that snapshot.
+    inherited: AtomicU64,
 }
 
 impl Store {
@@ -76,7 +90,21 @@ impl Store {
         let journal = FileJournal::start(Arc::clone(&disk), folder.clone(), segment)?;
         let history = History::new(Arc::clone(&disk), &folder);
         let (journal_id, epoch) = (recovered.journal.clone(), recovered.epoch);
-        Ok((Self { folder, disk, journal, history, journal_id, epoch, _lock: lock }, recovered))
+        let seq = recovered.snapshot.as_ref().map_or(Seq(0), |snapshot| snapshot.seq);
+        let growth = Growth {
+            seq: AtomicU64::new(seq.0),
+            bytes: AtomicU64::new(0),
+            inherited: AtomicU64::new(bytes_after(&*disk, &folder, seq)?),
+        };
+        Ok((Self { folder, disk, journal, history, journal_id, epoch, growth, _lock: lock }, recovered))
+    }
+
+    /// Returns whether enough was written since the last snapshot for the next one.
+    pub fn compaction_due(&self, since: Duration) -> bool {
+        let Growth { seq, bytes, inherited } = &self.growth;
+        let [seq, bytes, inherited] = [seq, bytes, inherited].map(|at| at.load(Ordering::Relaxed));
+        let written = self.journal.bytes_written().saturating_sub(bytes);
+        compact::due(self.journal.durable().0.saturating_sub(seq), inherited + written, since)
     }
 
     /// Gives the line of each event after `after` to `each`, in order.
@@ -94,6 +122,21 @@ impl Store {
             return Err(Error::AheadOfJournal { seq, durable });
         }
         let snapshot = Snapshot { journal: self.journal_id.clone(), seq, model, kernel };
-        compact::compact(&*self.disk, &self.folder, &snapshot, &self.journal)
+        let bytes = self.journal.bytes_written();
+        let compacted = compact::compact(&*self.disk, &self.folder, &snapshot, &self.journal)?;
+        self.growth.seq.store(seq.0, Ordering::Relaxed);
+        self.growth.bytes.store(bytes, Ordering::Relaxed);
+        self.growth.inherited.store(0, Ordering::Relaxed);
+        Ok(compacted)
     }
+}
+
+/// Returns the size of the segments after a snapshot; it was taken where one of them begins.
+fn bytes_after(disk: &dyn Disk, folder: &StateFolder, seq: Seq) -> Result<u64> {
+    let mut bytes = 0;
+    for first in segment::list(disk, folder)?.into_iter().filter(|first| *first > seq) {
+        let path = folder.segment(first);
+        bytes += disk.stat(&path).map_err(Error::io("look at", &path))?.map_or(0, |stat| stat.len);
+    }
+    Ok(bytes)
 }

@@ -179,7 +179,7 @@ fn a_plain_pair_is_read_and_what_is_odd_is_said() {
     assert_snapshot!(run(folder.path(), &pair));
     fs::write(folder.path().join("s.json"), &store[..200]).unwrap();
     assert_snapshot!(run(folder.path(), &["status", "--store", "s.json"]), @r"
-    error: cannot read s.json: it is not JSON: EOF while parsing a string at line 3 column 29.
+    error: cannot read s.json: it is not JSON: EOF while parsing an object at line 3 column 56.
     Nothing of it was read before, so there is no last good state to show.
     [exit code 1]
     ");

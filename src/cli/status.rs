@@ -43,10 +43,15 @@ pub(super) struct Status {
     registry: Option<PathBuf>,
     /// Show it as of this moment, instead of now: for pictures and tests.
     #[arg(long, hide = true, value_parser = super::moment)]
-    pub(super) now: Option<Stamp>,
+    now: Option<Stamp>,
 }
 
 impl Status {
+    /// Everything, as of a moment.
+    pub(super) fn as_of(now: Option<Stamp>) -> Self {
+        Self { now, ..Self::default() }
+    }
+
     pub(super) fn run(self, place: &Place) -> Outcome {
         let is_pair = self.store.is_some() || self.registry.is_some();
         let now = self.now.unwrap_or_else(now);

@@ -39,9 +39,6 @@ pub struct Book {
     store: Store,
     model: Model,
     seq: Seq,
-    /// What was written since the last snapshot.
-    records: u64,
-    bytes: u64,
     /// When the last snapshot was written, or the book opened.
     compacted: Stamp,
     dirty_since: Option<Stamp>,
@@ -70,8 +67,6 @@ impl Book {
             store,
             model,
             seq: known,
-            records: 0,
-            bytes: 0,
             compacted: now,
             dirty_since: Some(now),
             views_written: None,
@@ -100,14 +95,11 @@ impl Book {
         let events: Vec<(Stamp, Body)> = events.into_iter().collect();
         let drafts: Result<Vec<Draft>> = events.iter().map(|(at, body)| Draft::new(*at, body)).collect();
         let drafts = drafts?;
-        let bytes: usize = drafts.iter().map(Draft::len).sum();
         let written = self.store.journal.append(drafts, Place::Exactly(self.seq.next())).wait()?;
         let mut facts = Vec::new();
         for (seq, (at, body)) in (written.first.0..).zip(events) {
             journal::facts(Event { seq: Seq(seq), at, body }, SOURCE, &mut facts);
         }
-        self.records += written.last.0 + 1 - written.first.0;
-        self.bytes += bytes as u64;
         self.seq = written.last;
         self.dirty_since.get_or_insert(now);
         Ok(self.model.apply_all(facts))
@@ -121,7 +113,7 @@ impl Book {
     /// Does what is due: moves old delegations to the history, compacts, writes the views.
     pub fn tidy(&mut self, now: Stamp) -> Result<Delta> {
         let delta = self.archive(now)?;
-        if compact::due(self.records, self.bytes, now.since(self.compacted)) {
+        if self.store.compaction_due(now.since(self.compacted)) {
             self.compact(now)?;
         }
         if self.dirty_since.is_some_and(|dirty| views::due(dirty, self.views_written) <= now) {
@@ -157,7 +149,7 @@ impl Book {
     pub fn compact(&mut self, now: Stamp) -> Result<compact::Compacted> {
         let model = raw("the model", &model_record(&self.model, SOURCE))?;
         let removed = self.store.compact(self.seq, model, RawValue::NULL.to_owned())?;
-        (self.records, self.bytes, self.compacted) = (0, 0, now);
+        self.compacted = now;
         Ok(removed)
     }
 
@@ -177,10 +169,7 @@ impl Book {
         let Self { store, model, .. } = self;
         let mut facts = Vec::new();
         let mut bad = None;
-        let (mut records, mut bytes) = (0, 0);
         let last = store.replay(after, |seq, line| {
-            records += 1;
-            bytes += line.len() as u64;
             match Event::read(line) {
                 Ok(event) => journal::facts(event, SOURCE, &mut facts),
                 Err(error) => bad = bad.take().or(Some((seq, error.to_string()))),
@@ -193,7 +182,7 @@ impl Book {
         if let Some((seq, what)) = bad {
             return Err(Error::damaged(&store.folder.journal_dir(), what).seq(seq).into());
         }
-        (self.seq, self.records, self.bytes) = (last, records, bytes);
+        self.seq = last;
         Ok(())
     }
 }

@@ -11,13 +11,12 @@ mod remove;
 mod state;
 mod usage;
 
-use std::sync::Arc;
-
 use super::anomaly::{Anomaly, Misfit};
 use super::delta::Delta;
 use super::fact::{About, Fact, NodeFact};
 use super::id::SubtaskId;
 use super::key::SourceId;
+use super::name::Name;
 use super::time::Stamp;
 use super::{Model, NodeIx, text};
 
@@ -116,22 +115,17 @@ impl Model {
         self.get(ix).and_then(|node| node.keys.first()).map(ToString::to_string).unwrap_or_default()
     }
 
-    /// Returns the one copy of a step's id: most delegations name theirs alike.
+    /// Returns the one copy of a step's id.
     fn intern_id(&mut self, id: &SubtaskId) -> SubtaskId {
-        if let Some(known) = self.names.get(id.as_str()) {
-            return SubtaskId::from(known.clone());
-        }
-        // Not cleaned, unlike a name: an id must stay what it is.
-        self.names.insert(id.shared());
-        id.clone()
+        self.step_ids.get_or_insert_with(id, SubtaskId::clone).clone()
     }
 
     /// Returns the one copy of a name that many nodes share.
-    fn intern(&mut self, name: &str) -> Arc<str> {
+    fn intern(&mut self, name: &str) -> Name {
         if let Some(known) = self.names.get(name) {
             return known.clone();
         }
-        let cleaned: Arc<str> = text::line(name).into();
+        let cleaned = Name::from(text::line(name));
         if let Some(known) = self.names.get(&cleaned) {
             return known.clone();
         }

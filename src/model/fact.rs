@@ -14,6 +14,7 @@ use super::event::payload::{Budget, Progress};
 use super::handoff::{Decision, Handoff, Outcome};
 use super::id::{CommandId, DelegationId, QuestionId, Seq, SessionId, SubtaskId, TaskId};
 use super::key::{Keys, NodeKey, SourceId, SourceKind};
+use super::name::Name;
 use super::node::{Attempt, Moment, NodeKind, Question};
 use super::time::Stamp;
 use super::usage::{Tokens, Usd};
@@ -81,12 +82,12 @@ pub enum NodeFact {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Description {
     pub title: Option<String>,
-    pub agent: Option<Arc<str>>,
-    pub provider: Option<Arc<str>>,
-    pub model_requested: Option<Arc<str>>,
-    pub model_injected: Option<Arc<str>>,
-    pub model_effective: Option<Arc<str>>,
-    pub pattern: Option<Arc<str>>,
+    pub agent: Option<Name>,
+    pub provider: Option<Name>,
+    pub model_requested: Option<Name>,
+    pub model_injected: Option<Name>,
+    pub model_effective: Option<Name>,
+    pub pattern: Option<Name>,
     /// Its place among its siblings.
     pub index: Option<u32>,
     pub task: Option<TaskId>,
@@ -147,7 +148,7 @@ pub struct UsageReport {
     /// Message and request id: what is told twice with the same id counts once.
     pub id: Option<Arc<str>>,
     pub scope: Scope,
-    pub model: Option<Arc<str>>,
+    pub model: Option<Name>,
     pub tokens: Tokens,
     pub cost: Option<Usd>,
 }

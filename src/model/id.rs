@@ -22,17 +22,6 @@ macro_rules! ids {
             pub fn as_str(&self) -> &str {
                 &self.0
             }
-
-            /// Returns the id's text, shared with it.
-            pub fn shared(&self) -> Arc<str> {
-                self.0.clone()
-            }
-        }
-
-        impl From<Arc<str>> for $name {
-            fn from(text: Arc<str>) -> Self {
-                Self(text)
-            }
         }
 
         impl From<&str> for $name {

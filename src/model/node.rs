@@ -13,6 +13,7 @@ use super::event::payload::{Budget, Progress};
 use super::handoff::{Decision, Handoff, Outcome};
 use super::id::{CommandId, QuestionId, Seq, SessionId, SubtaskId, TaskId};
 use super::key::{NodeKey, SourceId};
+use super::name::Name;
 use super::rollup::Rollup;
 use super::status::Status;
 use super::time::Stamp;
@@ -72,10 +73,10 @@ pub struct Node {
     /// Its place among its siblings, where told.
     pub index: Option<u32>,
     pub title: Option<Box<str>>,
-    pub agent: Option<Arc<str>>,
-    pub provider: Option<Arc<str>>,
+    pub agent: Option<Name>,
+    pub provider: Option<Name>,
     pub model: Models,
-    pub pattern: Option<Arc<str>>,
+    pub pattern: Option<Name>,
     /// The attempt that runs or ran last, from 1; 0 while nothing was tried.
     pub attempt: u32,
     pub attempts: Vec<Attempt>,
@@ -122,16 +123,16 @@ pub struct More {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Models {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub requested: Option<Arc<str>>,
+    pub requested: Option<Name>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub injected: Option<Arc<str>>,
+    pub injected: Option<Name>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub effective: Option<Arc<str>>,
+    pub effective: Option<Name>,
 }
 
 impl Models {
     /// Returns the model that ran, else the one that should.
-    pub fn best(&self) -> Option<&Arc<str>> {
+    pub fn best(&self) -> Option<&Name> {
         self.effective.as_ref().or(self.injected.as_ref()).or(self.requested.as_ref())
     }
 }
@@ -177,9 +178,9 @@ pub struct Attempt {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub agent: Option<Arc<str>>,
+    pub agent: Option<Name>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<Arc<str>>,
+    pub model: Option<Name>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intended_at: Option<Stamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -231,7 +232,7 @@ pub struct Spent {
     pub id: Option<Arc<str>>,
     /// Whether it stands for a whole session, and counts only while no message is known.
     pub is_total: bool,
-    pub model: Option<Arc<str>>,
+    pub model: Option<Name>,
     pub tokens: Tokens,
     pub cost: Option<Usd>,
 }
@@ -276,7 +277,7 @@ pub struct Moment {
     pub seq: Seq,
     /// The event's name.
     #[serde(rename = "type")]
-    pub name: Arc<str>,
+    pub name: Name,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Box<str>>,
 }

@@ -18,6 +18,7 @@ use super::event::payload::{Budget, Progress};
 use super::handoff::{Decision, Outcome};
 use super::id::{DelegationId, SubtaskId, TaskId};
 use super::key::{NodeKey, SourceId};
+use super::name::Name;
 use super::node::{Attempt, Models, Moment, Node, NodeKind, Question, Spent};
 use super::status::StatusWord;
 use super::time::Stamp;
@@ -72,9 +73,9 @@ record! {
         retryable: bool,
         index: u32,
         task_id: TaskId,
-        pattern: Arc<str>,
-        agent: Arc<str>,
-        provider: Arc<str>,
+        pattern: Name,
+        agent: Name,
+        provider: Name,
         model: Models,
         depth: u32,
         attempt: u32,
@@ -133,7 +134,7 @@ pub struct UsageRecord {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub total: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<Arc<str>>,
+    pub model: Option<Name>,
     pub tokens: Tokens,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Usd>,

@@ -20,6 +20,9 @@ use crate::model::{Model, NodeIx, text as clean};
 /// A title may take this much; the other columns are short.
 const WIDEST_TITLE: usize = 60;
 
+/// Who gave it and who got it.
+const WIDEST_PARTIES: usize = 32;
+
 /// The columns after the title, and whether numbers stand right in them.
 const COLUMNS: usize = 7;
 const RIGHT: [bool; COLUMNS] = [false, false, true, true, true, true, false];
@@ -90,8 +93,10 @@ fn line(node: &Node, guides: &str, now: Stamp) -> Line {
     let ended = node.clocks.ended.or_else(|| (!node.status.is_ended()).then_some(now));
     let elapsed = node.clocks.started.zip(ended).map(|(from, to)| duration(to.since(from)));
     let who = match node.kind {
-        NodeKind::Delegation => node.pattern.as_deref(),
-        NodeKind::Subtask | NodeKind::Session | NodeKind::Agent | NodeKind::Group => node.agent.as_deref(),
+        NodeKind::Delegation => node.pattern.as_deref().map(str::to_owned).or_else(|| parties(node)),
+        NodeKind::Subtask | NodeKind::Session | NodeKind::Agent | NodeKind::Group => {
+            node.agent.as_deref().map(str::to_owned)
+        }
     };
     let id = match node.kind {
         NodeKind::Delegation => node.keys.first().map(|key| clean::line(&key.to_string()).into()),
@@ -103,7 +108,7 @@ fn line(node: &Node, guides: &str, now: Stamp) -> Line {
         title: fit(&format!("{guides}{} {title}", symbol(word)), WIDEST_TITLE),
         columns: [
             word.as_str().into(),
-            told(who.map(str::to_owned)),
+            told(who),
             told(progress),
             told(elapsed),
             spent_tokens(&spend),
@@ -111,6 +116,13 @@ fn line(node: &Node, guides: &str, now: Stamp) -> Line {
             fit(&last.unwrap_or_default(), WIDEST_TITLE),
         ],
     }
+}
+
+/// Returns who handed it to whom.
+fn parties(node: &Node) -> Option<String> {
+    let handoff = node.more()?.handoff.as_deref()?;
+    let (from, to) = (handoff.from_agent.as_deref()?, handoff.to_agent.as_deref()?);
+    Some(fit(&format!("{} → {}", clean::line(from), clean::line(to)), WIDEST_PARTIES))
 }
 
 fn fallback_title(node: &Node) -> String {

@@ -14,6 +14,7 @@ use crate::model::event::{Body, Event, payload as p};
 use crate::model::fact::{About, EngineFact, Fact, NodeFact, SourceFact, StatusReport, session, target};
 use crate::model::id::Seq;
 use crate::model::key::{Keys, SourceId};
+use crate::model::name::Name;
 use crate::model::node::Moment;
 use crate::model::time::Stamp;
 use crate::model::words::Field;
@@ -36,7 +37,7 @@ struct Teller<'a> {
 impl Teller<'_> {
     /// Routes an event to what it tells; the table of names is in `model::event`.
     fn tell(&mut self, body: Body) {
-        let name = Arc::<str>::from(body.name());
+        let name = Name::from(body.name());
         match body {
             // Advice before anything was handed over: nothing in the tree yet.
             Body::Hint(_) => {}
@@ -75,7 +76,7 @@ impl Teller<'_> {
     }
 
     /// Routes what is about sessions, questions, commands and the engine.
-    fn tell_around(&mut self, body: Body, name: Arc<str>) {
+    fn tell_around(&mut self, body: Body, name: Name) {
         match body {
             Body::Asked(data) => self.asked(data, name),
             Body::Answered(data) | Body::Withdrawn(data) => self.settled(data, name),
@@ -107,7 +108,7 @@ impl Teller<'_> {
                 misfit: Misfit::Unreadable,
                 at: Some(self.at),
                 about: format!("event {}", self.seq).into(),
-                what: format!("{name} cannot be read by this version: {:?}", body.data().unwrap_or_default())
+                what: format!("{} cannot be read by this version: {}", &*name, body.data().unwrap_or_default())
                     .into(),
             })),
         }
@@ -134,13 +135,13 @@ impl Teller<'_> {
     }
 
     /// Tells a status word, and writes the event into the node's timeline.
-    fn status(&mut self, keys: &Keys, report: StatusReport, name: Arc<str>) {
+    fn status(&mut self, keys: &Keys, report: StatusReport, name: Name) {
         let note = report.why.as_deref().map(Into::into);
         self.node(keys.clone(), NodeFact::Status(report));
         self.happened(keys, name, note);
     }
 
-    fn happened(&mut self, keys: &Keys, name: Arc<str>, note: Option<Box<str>>) {
+    fn happened(&mut self, keys: &Keys, name: Name, note: Option<Box<str>>) {
         let moment = Moment { at: Some(self.at), seq: self.seq, name, note };
         self.node(keys.clone(), NodeFact::Happened(moment));
     }

@@ -141,7 +141,7 @@ impl Disk for RealDisk {
     }
 
     fn stat(&self, path: &Path) -> io::Result<Option<Stat>> {
-        match fs::symlink_metadata(path) {
+        match fs::metadata(path) {
             Ok(found) => Ok(Some(Stat {
                 len: found.len(),
                 inode: found.ino(),

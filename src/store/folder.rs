@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
 use super::error::{Error, Result};
+use super::views::replace;
 use crate::model::id::{Seq, file_name};
 
 /// The folder's name in a project.
@@ -60,12 +61,8 @@ impl StateFolder {
             disk.sync_dir(parent).map_err(Error::io("make", parent))?;
         }
         let ignore = self.gitignore();
-        if disk.stat(&ignore).map_err(Error::io("make", &ignore))?.is_none() {
-            let written = disk.append(&ignore).and_then(|mut file| {
-                file.write_all(b"*\n")?;
-                file.sync_data()
-            });
-            written.map_err(Error::io("make", &ignore))?;
+        if disk.stat(&ignore).map_err(Error::io("look for", &ignore))?.is_none() {
+            replace(disk, &ignore, b"*\n")?;
         }
         for folder in [self.journal_dir(), self.snapshot_dir(), self.sessions_dir(), self.inbox_dir()] {
             disk.create_dir(&folder).map_err(Error::io("make", &folder))?;

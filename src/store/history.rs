@@ -68,17 +68,15 @@ impl History {
             return Ok(());
         }
         let failed = || Error::io("append to", &self.path);
-        let stat = self.disk.stat(&self.path).map_err(failed())?;
-        if ends_torn(&*self.disk, &self.path, stat.map_or(0, |stat| stat.len)).map_err(failed())? {
+        let len = self.disk.stat(&self.path).map_err(failed())?.map_or(0, |stat| stat.len);
+        if ends_torn(&*self.disk, &self.path, len).map_err(failed())? {
             lines.insert(0, b'\n');
         }
         let mut file = self.disk.append(&self.path).map_err(failed())?;
         file.write_all(&lines).map_err(failed())?;
         file.sync_data().map_err(failed())?;
-        match (stat, self.path.parent()) {
-            (None, Some(folder)) => self.disk.sync_dir(folder).map_err(failed()),
-            (Some(_), _) | (None, None) => Ok(()),
-        }
+        // Its name may be new, or may not have reached the disk when it was: cheap if there is nothing to do.
+        self.path.parent().map_or(Ok(()), |folder| self.disk.sync_dir(folder)).map_err(failed())
     }
 
     /// Reads up to `limit` records before a cursor, newest first.

@@ -22,7 +22,7 @@ use crate::model::id::CommandId;
 pub struct Waiting {
     /// The commands, by the names of their files.
     pub commands: Vec<(CommandId, Box<RawValue>)>,
-    /// Files that could not be read: where they are now, and why.
+    /// Files that could not be used: where they are now, and why.
     pub bad: Vec<(PathBuf, String)>,
 }
 
@@ -54,6 +54,8 @@ pub fn waiting(disk: &dyn Disk, folder: &StateFolder) -> Result<Waiting> {
             Ok(Some(command)) => found.commands.push((id.into(), command)),
             // Somebody else removed it.
             Ok(None) => {}
+            // It may be readable the next time.
+            Err(error @ Error::Io { .. }) => found.bad.push((inbox.join(&name), error.to_string())),
             Err(error) => {
                 let path = inbox.join(&name);
                 let moved = aside(disk, &path, "bad").and_then(|to| {
@@ -113,7 +115,9 @@ pub fn record(
         line.insert(0, b'\n');
     }
     file.write_all(&line).map_err(failed())?;
-    file.sync_data().map_err(failed())
+    file.sync_data().map_err(failed())?;
+    // Its name may be new, or may not have reached the disk when it was: cheap if there is nothing to do.
+    disk.sync_dir(&folder.inbox_dir()).map_err(failed())
 }
 
 /// Reads a session's records from an offset on; a line that is not finished waits for the next time.

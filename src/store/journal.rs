@@ -8,6 +8,7 @@ use std::fmt;
 use std::future::Future;
 use std::ops::ControlFlow;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
@@ -48,6 +49,8 @@ pub struct Written {
 /// An append, a read and a watch: what a journal can do.
 pub trait Journal: Send + Sync {
     /// Hands events over to be written, in one piece, at consecutive places.
+    ///
+    /// Waits while too many wait already: a task that must not block hands over from a blocking thread.
     fn append(&self, drafts: Vec<Draft>, place: Place) -> Ack;
 
     /// Reads the lines of durable events from a place on, until `each` breaks; returns the last one read.
@@ -85,6 +88,8 @@ impl Future for Ack {
 pub(super) struct Shared {
     /// The last event on disk.
     pub durable: watch::Sender<Seq>,
+    /// How many bytes were written.
+    pub bytes: AtomicU64,
     /// Why nothing is written any more.
     pub failure: OnceLock<Arc<Failure>>,
 }
@@ -112,7 +117,11 @@ impl FileJournal {
     /// Starts the writer on a segment that recovery began.
     pub fn start(disk: Arc<dyn Disk>, folder: StateFolder, segment: Segment) -> Result<Self> {
         let last = Seq(segment.header.first.0.saturating_sub(1));
-        let shared = Arc::new(Shared { durable: watch::Sender::new(last), failure: OnceLock::new() });
+        let shared = Arc::new(Shared {
+            durable: watch::Sender::new(last),
+            bytes: AtomicU64::new(0),
+            failure: OnceLock::new(),
+        });
         // Bounded: a producer that is faster than the disk waits.
         let (sender, receiver) = sync_channel(QUEUE);
         let path = segment.path.clone();
@@ -129,6 +138,11 @@ impl FileJournal {
         let (answer, receiver) = oneshot::channel();
         self.send(Request::Rotate { answer });
         receiver.blocking_recv().unwrap_or(Err(Error::Closed))
+    }
+
+    /// Returns how many bytes were written since it was opened.
+    pub fn bytes_written(&self) -> u64 {
+        self.shared.bytes.load(Ordering::Relaxed)
     }
 
     /// Returns why nothing is written any more, if that is so.

@@ -186,16 +186,6 @@ impl Draft {
         push_number(into, synced);
         seal(into, from)
     }
-
-    /// Returns how many bytes the line will have, nearly.
-    pub fn len(&self) -> usize {
-        self.middle.len()
-    }
-
-    /// Returns whether there is nothing in it; there always is.
-    pub fn is_empty(&self) -> bool {
-        self.middle.is_empty()
-    }
 }
 
 /// Raw line ends stand only between the tokens of JSON, where a space means the same.

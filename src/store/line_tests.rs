@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::model::event::payload::Turn;
 use crate::model::event::{Event, Raw};
@@ -87,4 +89,22 @@ fn an_entry_reads_back_and_a_flipped_bit_is_found() {
     assert_eq!((id.as_str(), read.get()), ("del-1", record.get()));
     line[20] ^= 1;
     assert!(read_entry(&line).is_none());
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_checked_without_a_panic(bytes in any::<Vec<u8>>()) {
+        let _ = check(&bytes);
+        let _ = read_entry(&bytes);
+    }
+
+    #[test]
+    fn any_event_at_any_place_reads_back(reason in any::<String>(), seq in 1..=9_999_999_999_999_999_999u64, synced in 0..=9_999_999_999_999_999_999u64) {
+        let mut line = Vec::new();
+        let crc = draft(&reason).frame(Seq(seq), Seq(synced), &mut line);
+        prop_assert_eq!(line.pop(), Some(b'\n'));
+        prop_assert_eq!(check(&line), Ok(Frame { seq: Seq(seq), synced: Seq(synced), crc }));
+        let event = Event::read(&line).unwrap();
+        prop_assert!(matches!(event.body, Body::Paused(turn) if turn.reason.as_deref() == Some(&reason)));
+    }
 }

@@ -1,6 +1,6 @@
 //! Reads a file line by line in bounded memory, and says where each line is and whether it is finished.
 //!
-//! What the lines mean is not known here. However long a line is, no more than [`LONGEST`] bytes of it are
+//! What the lines mean is not known here. However long a line is, no more than about two megabytes of it are
 //! held: what is longer comes in pieces that say so.
 
 use std::io;

@@ -12,7 +12,7 @@ use super::disk::{Disk, copy_aside};
 use super::error::{Damage, Error, Result};
 use super::folder::{StateFolder, aside};
 use super::salvage::Salvaged;
-use super::segment::{self, BadHeader, BadRecord, Header, Segment, Survey};
+use super::segment::{self, BadHeader, BadRecord, Header, LONGEST_HEADER, Segment, Survey};
 use super::snapshot::{self, Snapshot, Snapshots};
 use crate::model::id::{JournalId, Seq};
 use crate::model::time::Stamp;
@@ -184,8 +184,9 @@ fn fault(survey: &Survey) -> Result<Option<BadRecord>> {
         Err(BadHeader::Damaged(what)) => {
             let what = what.clone();
             let fault = BadRecord { seq: survey.first, offset: 0, line: 1, what, synced: None };
-            // A header is on disk before the first record is written: this one was not torn.
-            if survey.has_valid_record() {
+            // A header is on disk before the first record is written: where there is or was a record, it
+            // was not torn.
+            if survey.has_valid_record() || survey.len > LONGEST_HEADER {
                 return Err(damage(&survey.path, &fault).into());
             }
             Ok(Some(fault))

@@ -39,9 +39,10 @@ pub fn outputs(disk: &dyn Disk, folder: &StateFolder) -> Result<Vec<Output>> {
     for name in disk.list(&sessions).map_err(Error::io("list", &sessions))? {
         // A name that no session can have is not ours to remove.
         let Ok(path) = folder.session_dir(&name) else { continue };
+        // Nor is a plain file, or what we may not enter.
+        let Ok(files) = disk.list(&path) else { continue };
         let mut touched = None;
-        let files = disk.list(&path).unwrap_or_default().into_iter().map(|file| path.join(file));
-        for file in files.chain([path.clone()]) {
+        for file in files.iter().map(|file| path.join(file)).chain([path.clone()]) {
             let stat = disk.stat(&file).map_err(Error::io("look at", &file))?;
             touched = touched.max(stat.map(|stat| stat.modified));
         }

@@ -15,6 +15,9 @@ use super::line::{FORMAT, Frame, check, format_of, hex, read_hex, seal, unseal};
 use super::lines::{Line, Lines};
 use crate::model::id::{JournalId, Seq};
 
+/// No header is longer; a file that is has had records.
+pub(super) const LONGEST_HEADER: u64 = 200;
+
 /// The first line of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header {
@@ -230,4 +233,20 @@ pub fn each_valid(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::recover::mint;
+    use super::*;
+    use crate::model::time::Stamp;
+
+    #[test]
+    fn a_header_reads_back_and_the_longest_is_shorter_than_any_with_a_record() {
+        let journal = mint(Stamp::from_millis(i64::MAX));
+        let header = Header { journal, epoch: u64::MAX, first: Seq(u64::MAX), prev_crc: u32::MAX };
+        let line = header.encode().unwrap();
+        assert!((line.len() as u64) < LONGEST_HEADER, "{}", line.len());
+        assert_eq!(Header::read(line.strip_suffix(b"\n").unwrap()), Ok(header));
+    }
 }

@@ -4,6 +4,7 @@
 //! else is one document. What is in a view is its writer's affair; how often one is written is [`due`].
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::disk::Disk;
@@ -15,10 +16,11 @@ pub const LEAST_GAP: Duration = Duration::from_millis(500);
 
 /// Puts `content` in the place of a file, durably: the old one or the new one is there, whatever happens.
 pub fn replace(disk: &dyn Disk, path: &Path, content: &[u8]) -> Result<()> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
     let failed = || Error::io("write", path);
     let mut name = path.as_os_str().to_owned();
-    // Two processes may replace the same file, but one process has one writer of it.
-    name.push(format!(".{}.tmp", std::process::id()));
+    // Nobody else uses this name: not another process, nor another thread. What has it is left over.
+    name.push(format!(".{}-{}.tmp", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)));
     let temp = Path::new(&name);
     if disk.stat(temp).map_err(failed())?.is_some() {
         disk.remove(temp).map_err(failed())?;
@@ -54,7 +56,6 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("registry.json");
         replace(&RealDisk, &path, b"one").unwrap();
-        std::fs::write(temp.path().join(format!("registry.json.{}.tmp", std::process::id())), "x").unwrap();
         replace(&RealDisk, &path, b"two").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"two");
         assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 1);

@@ -7,6 +7,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 
 use tokio::sync::oneshot;
@@ -112,6 +113,7 @@ impl Writer {
             match self.write(&batch.bytes) {
                 Ok(()) => {
                     self.durable = last;
+                    self.shared.bytes.fetch_add(batch.bytes.len() as u64, Ordering::Relaxed);
                     self.shared.durable.send_replace(last);
                 }
                 Err(failure) => drop(self.stop(failure)),

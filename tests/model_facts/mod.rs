@@ -141,7 +141,7 @@ fn node_fact() -> impl Strategy<Value = NodeFact> {
         2 => (0u64..9).prop_map(NodeFact::MaySleep),
         6 => usage(),
         1 => (0u64..3, name("ij")).prop_map(|(seq, name)| {
-            NodeFact::Happened(Moment { at: None, seq: Seq(seq), name, note: None })
+            NodeFact::Happened(Moment { at: None, seq: Seq(seq), name: (&*name).into(), note: None })
         }),
         1 => name("ij").prop_map(|id| NodeFact::Asked(Box::new(Question {
             question_id: (&*id).into(), asked_at: None, text: None, tool: None, input: None, options: Vec::new(),
@@ -155,6 +155,7 @@ fn described() -> impl Strategy<Value = NodeFact> {
     let index = prop_oneof![3 => 0u32..3, 1 => Just(u32::MAX)];
     (option::of(index), option::of(name("ij")), option::of(name("ij"))).prop_map(|(index, agent, title)| {
         let title = title.map(|title| title.to_string());
+        let agent = agent.map(|name| (&*name).into());
         NodeFact::Described(Box::new(Description { index, agent, title, ..Description::default() }))
     })
 }
@@ -178,6 +179,7 @@ fn usage() -> impl Strategy<Value = NodeFact> {
             for (count, told) in [(Count::Input, input), (Count::Output, output)] {
                 tokens = told.map_or(tokens, |told| tokens.with(count, told));
             }
+            let model = model.map(|name| (&*name).into());
             NodeFact::Used(Box::new(UsageReport { id, scope, model, tokens, cost }))
         },
     )

@@ -8,7 +8,7 @@ use quarterdeck::store::error::Error;
 use quarterdeck::store::recover::Report;
 
 use crate::support::fault_disk::{FaultDisk, Trouble};
-use crate::support::{append, compact, folder, open, raw, recover, shared};
+use crate::support::{append, compact, draft, folder, open, raw, recover, shared};
 
 /// Two segments of two batches each; the last batch has events 9 to 11.
 fn journal() -> FaultDisk {
@@ -209,10 +209,12 @@ fn a_journal_that_ends_before_its_snapshot_is_refused() {
     disk.take(&folder().segment(Seq(5)));
     let first = folder().segment(Seq(1));
     let mut bytes = disk.get(&first);
-    for len in [line_ends(&bytes)[3], line_ends(&bytes)[3] + 7] {
+    let whole_lines = line_ends(&bytes)[3];
+    for len in [whole_lines + 7, whole_lines] {
         bytes.truncate(len);
         disk.put(&first, &bytes);
-        assert_eq!(refused(&disk).seq, Some(Seq(4)));
+        let damage = refused(&disk);
+        assert_eq!((damage.seq, damage.line.is_some()), (Some(Seq(4)), bytes.len() > whole_lines));
     }
 }
 
@@ -236,11 +238,46 @@ fn two_segments_with_the_same_events_are_refused() {
 }
 
 #[test]
+fn a_segment_that_does_not_follow_the_one_before_it_is_refused() {
+    let disk = journal();
+    // Whole in itself, but its last event is not the one that the next segment was begun after.
+    let first = folder().segment(Seq(1));
+    let mut bytes = disk.get(&first);
+    bytes.truncate(line_ends(&bytes)[4]);
+    draft(95).frame(Seq(5), Seq(3), &mut bytes);
+    disk.put(&first, &bytes);
+    let damage = refused(&disk);
+    assert_eq!((damage.file, damage.line), (last_segment(), Some(1)));
+    assert_eq!(damage.what, "it does not follow the segment before it");
+}
+
+#[test]
 fn an_empty_last_segment_is_begun_anew() {
     let disk = journal();
     disk.put(&folder().segment(Seq(12)), b"");
     let (count, recovered) = recover(&shared(&disk), &folder()).unwrap();
     assert_eq!((count, recovered.reports.len()), (11, 1));
+}
+
+#[test]
+fn a_journal_of_which_nothing_can_be_read_is_refused_and_not_begun_anew() {
+    let disk = FaultDisk::new(Trouble::None);
+    let (store, _) = open(&shared(&disk), &folder()).unwrap();
+    append(&store, 1..=1).unwrap();
+    drop(store);
+    let path = folder().segment(Seq(1));
+    let whole = disk.get(&path);
+    for fill in [0, b'x', b'\n'] {
+        disk.put(&path, &vec![fill; whole.len()]);
+        let damage = refused(&disk);
+        assert_eq!((damage.file, damage.line), (path.clone(), Some(1)));
+    }
+    // A header and an event become one line.
+    let mut bytes = whole;
+    let end = line_ends(&bytes)[0] - 1;
+    bytes[end] = b' ';
+    disk.put(&path, &bytes);
+    refused(&disk);
 }
 
 #[test]

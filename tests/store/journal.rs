@@ -4,16 +4,20 @@ use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
+use quarterdeck::model::event::Body;
+use quarterdeck::model::event::payload::Turn;
 use quarterdeck::model::id::Seq;
 use quarterdeck::store::disk::{Disk, RealDisk};
 use quarterdeck::store::error::Error;
 use quarterdeck::store::folder::StateFolder;
 use quarterdeck::store::journal::{Journal, Place, Written};
+use quarterdeck::store::line::Draft;
 use quarterdeck::store::snapshot;
 
 use crate::support::fault_disk::{FaultDisk, Trouble};
-use crate::support::{append, compact, draft, folder, open, raw, recover, shared};
+use crate::support::{append, compact, draft, folder, now, open, raw, recover, shared};
 
 #[test]
 fn an_append_at_another_place_than_the_next_is_refused() {
@@ -117,6 +121,31 @@ fn compaction_keeps_two_snapshots_and_every_event_after_the_older_one() {
     assert_eq!(snapshot::newest(&disk, &folder()).unwrap().unwrap().seq, Seq(8));
     let (count, recovered) = recover(&shared(&disk), &folder()).unwrap();
     assert_eq!((count, recovered.epoch), (9, 2));
+}
+
+#[test]
+fn a_compaction_is_due_by_what_was_written_since_the_last_one_in_any_opening() {
+    let disk = FaultDisk::new(Trouble::None);
+    let (store, _) = open(&shared(&disk), &folder()).unwrap();
+    append(&store, 1..=30_000).unwrap();
+    compact(&store).unwrap();
+    append(&store, 30_001..=79_999).unwrap();
+    assert!(!store.compaction_due(Duration::ZERO));
+    drop(store);
+    let (store, _) = open(&shared(&disk), &folder()).unwrap();
+    assert!(!store.compaction_due(Duration::ZERO));
+    append(&store, 80_000..=80_000).unwrap();
+    assert!(store.compaction_due(Duration::ZERO));
+    compact(&store).unwrap();
+    assert!(!store.compaction_due(Duration::ZERO));
+    // By size: sixteen and a bit.
+    let large =
+        Draft::new(now(), &Body::Paused(Turn { reason: Some("x".repeat(1 << 20 >> 1)), ..Turn::default() }));
+    let large = large.unwrap();
+    store.journal.append(vec![large; 33], Place::Next).wait().unwrap();
+    assert!(store.compaction_due(Duration::ZERO));
+    drop(store);
+    assert!(open(&shared(&disk), &folder()).unwrap().0.compaction_due(Duration::ZERO));
 }
 
 #[test]

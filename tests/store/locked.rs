@@ -1,6 +1,7 @@
 //! G11: of any number of openers at once exactly one has the folder, and the others are told who.
 
 use std::io::{BufRead, BufReader, Write};
+use std::process::Command;
 use std::sync::{Arc, Barrier};
 
 use quarterdeck::store::disk::{Disk, RealDisk};
@@ -85,6 +86,27 @@ fn of_many_processes_exactly_one_has_the_folder_and_the_others_are_told_its_pid(
     }
     assert_eq!((won.len(), told.len()), (1, OPENERS - 1));
     assert!(told.iter().all(|pid| *pid == won[0]), "{told:?}");
+}
+
+#[test]
+fn an_engine_that_is_stopped_still_has_the_folder() {
+    let (_temp, folder) = temp();
+    let mut child = start("locked::child_that_opens_and_waits", &folder.root);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    lines.find(|line| line.as_ref().unwrap().starts_with("won ")).unwrap().unwrap();
+    let pid = child.id();
+    let signal = |name: &str| {
+        let sent = Command::new("kill").args([name, &pid.to_string()]).status().unwrap();
+        assert!(sent.success());
+    };
+    signal("-STOP");
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+    let refused = open(&disk, &folder).map(drop);
+    signal("-CONT");
+    assert!(matches!(refused, Err(Error::InUse { pid: Some(told), .. }) if told == pid), "{refused:?}");
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    open(&disk, &folder).unwrap();
 }
 
 #[test]

@@ -19,4 +19,5 @@ mod journal;
 mod killed;
 mod locked;
 mod power;
+mod real;
 mod salvage;

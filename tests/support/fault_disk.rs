@@ -42,23 +42,29 @@ pub enum Names {
     Lost,
     Kept,
     /// The first half of the changes.
-    Some,
+    Early,
+    /// The second half: nothing says that they reach the disk in order.
+    Late,
 }
 
 /// Every way in which a crash can end.
-pub const ENDINGS: [(Bytes, Names); 12] = [
+pub const ENDINGS: [(Bytes, Names); 16] = [
     (Bytes::Lost, Names::Lost),
     (Bytes::Lost, Names::Kept),
-    (Bytes::Lost, Names::Some),
+    (Bytes::Lost, Names::Early),
+    (Bytes::Lost, Names::Late),
     (Bytes::Kept, Names::Lost),
     (Bytes::Kept, Names::Kept),
-    (Bytes::Kept, Names::Some),
+    (Bytes::Kept, Names::Early),
+    (Bytes::Kept, Names::Late),
     (Bytes::Torn, Names::Lost),
     (Bytes::Torn, Names::Kept),
-    (Bytes::Torn, Names::Some),
+    (Bytes::Torn, Names::Early),
+    (Bytes::Torn, Names::Late),
     (Bytes::Hole, Names::Lost),
     (Bytes::Hole, Names::Kept),
-    (Bytes::Hole, Names::Some),
+    (Bytes::Hole, Names::Early),
+    (Bytes::Hole, Names::Late),
 ];
 
 #[derive(Debug, Clone)]
@@ -133,12 +139,14 @@ impl FaultDisk {
             durable_folders: state.durable_folders.clone(),
             ..State::default()
         };
+        let all = state.changes.len();
         let kept = match names {
-            Names::Lost => 0,
-            Names::Kept => state.changes.len(),
-            Names::Some => state.changes.len() / 2,
+            Names::Lost => 0..0,
+            Names::Kept => 0..all,
+            Names::Early => 0..all / 2,
+            Names::Late => all / 2..all,
         };
-        for change in &state.changes[..kept] {
+        for change in &state.changes[kept] {
             next.settle(change);
         }
         let folders = next.durable_folders.clone();

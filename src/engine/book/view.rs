@@ -3,13 +3,13 @@
 //! Both are made from the model and never read back as the truth.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde::Serialize;
 
 use crate::model::Model;
 use crate::model::id::{DelegationId, Seq, SessionId, SubtaskId, TaskId};
 use crate::model::key::NodeKey;
+use crate::model::name::Name;
 use crate::model::node::{Attempt, Node};
 use crate::model::record::{Record, records};
 use crate::model::time::Stamp;
@@ -33,7 +33,7 @@ pub(super) fn delegations(model: &Model, seq: Seq) -> Delegations {
 #[derive(Serialize)]
 pub(super) struct Entry {
     command: Option<Box<str>>,
-    subagent: Option<Arc<str>>,
+    subagent: Option<Name>,
     task_number: Option<TaskId>,
     start_time: Option<Stamp>,
     timeout: Option<u64>,
@@ -44,8 +44,8 @@ pub(super) struct Entry {
     delegation_id: Option<DelegationId>,
     subtask_id: Option<SubtaskId>,
     attempt: u32,
-    agent: Option<Arc<str>>,
-    model: Option<Arc<str>>,
+    agent: Option<Name>,
+    model: Option<Name>,
     pid: Option<u32>,
     pid_start: Option<u64>,
 }

@@ -8,6 +8,7 @@ use crate::model::event::payload as p;
 use crate::model::fact::{Action, Clock, Description, NodeFact, Scope, StatusReport, UsageReport, session};
 use crate::model::id::{AgentId, SessionId};
 use crate::model::key::{Keys, NodeKey};
+use crate::model::name::Name;
 use crate::model::node::{Attempt, NodeKind, Question};
 use crate::model::usage::{Tokens, Usd};
 use crate::model::words::Field;
@@ -15,10 +16,10 @@ use crate::model::words::Field;
 const FIELD: Field = Field::Task;
 
 impl Teller<'_> {
-    pub(super) fn subtask_started(&mut self, data: p::SubtaskStarted, name: Arc<str>) {
+    pub(super) fn subtask_started(&mut self, data: p::SubtaskStarted, name: Name) {
         let keys = step(&data.delegation_id, &data.subtask_id, data.session_id.as_ref());
-        let agent: Option<Arc<str>> = data.agent_id.map(Into::into);
-        let model: Option<Arc<str>> = data.model.map(Into::into);
+        let agent: Option<Name> = data.agent_id.map(Into::into);
+        let model: Option<Name> = data.model.map(Into::into);
         let description = Description {
             title: data.title,
             index: data.subtask_index,
@@ -55,13 +56,13 @@ impl Teller<'_> {
         self.used(keys, id, data.model, data.usage, data.cost);
     }
 
-    pub(super) fn subtask_turn(&mut self, data: p::SubtaskTurn, word: &'static str, name: Arc<str>) {
+    pub(super) fn subtask_turn(&mut self, data: p::SubtaskTurn, word: &'static str, name: Name) {
         let keys = step(&data.delegation_id, &data.subtask_id, data.session_id.as_ref());
         self.finish_by(&keys, data.deadline);
         self.status(&keys, report(FIELD, word, data.reason, data.attempt), name);
     }
 
-    pub(super) fn subtask_completed(&mut self, data: p::SubtaskCompleted, name: Arc<str>) {
+    pub(super) fn subtask_completed(&mut self, data: p::SubtaskCompleted, name: Name) {
         let keys = step(&data.delegation_id, &data.subtask_id, data.session_id.as_ref());
         if let Some(result) = data.result {
             self.node(keys.clone(), NodeFact::Returned(result));
@@ -73,7 +74,7 @@ impl Teller<'_> {
         self.status(&keys, end, name);
     }
 
-    pub(super) fn subtask_failed(&mut self, data: p::SubtaskFailed, name: Arc<str>) {
+    pub(super) fn subtask_failed(&mut self, data: p::SubtaskFailed, name: Name) {
         let keys = step(&data.delegation_id, &data.subtask_id, data.session_id.as_ref());
         if let Some(result) = data.result {
             self.node(keys.clone(), NodeFact::Returned(result));
@@ -82,7 +83,7 @@ impl Teller<'_> {
         self.status(&keys, StatusReport { retryable: data.retryable, ..failed }, name);
     }
 
-    pub(super) fn subtask_retried(&mut self, data: p::SubtaskRetried, name: Arc<str>) {
+    pub(super) fn subtask_retried(&mut self, data: p::SubtaskRetried, name: Name) {
         let keys = step(&data.delegation_id, &data.subtask_id, None);
         let description = Description {
             agent: data.agent_id.map(Into::into),
@@ -95,7 +96,7 @@ impl Teller<'_> {
         self.happened(&keys, name, data.reason.map(Into::into));
     }
 
-    pub(super) fn subtask_skipped(&mut self, data: p::SubtaskSkipped, name: Arc<str>) {
+    pub(super) fn subtask_skipped(&mut self, data: p::SubtaskSkipped, name: Name) {
         let keys = step(&data.delegation_id, &data.subtask_id, None);
         if let Some(result) = data.result {
             self.node(keys.clone(), NodeFact::Returned(result));
@@ -103,7 +104,7 @@ impl Teller<'_> {
         self.status(&keys, report(FIELD, "skipped", data.reason, None), name);
     }
 
-    pub(super) fn agent_started(&mut self, data: p::AgentStarted, name: Arc<str>) {
+    pub(super) fn agent_started(&mut self, data: p::AgentStarted, name: Name) {
         let mut keys = agent(&data.session_id, &data.agent_id);
         if let Some(call) = data.tool_use_id {
             keys = keys.and(NodeKey::ToolUse(call.into()));
@@ -138,7 +139,7 @@ impl Teller<'_> {
         self.used(keys, id, data.model, data.usage, data.cost);
     }
 
-    pub(super) fn agent_ended(&mut self, data: p::AgentEnded, name: Arc<str>) {
+    pub(super) fn agent_ended(&mut self, data: p::AgentEnded, name: Name) {
         let keys = agent(&data.session_id, &data.agent_id);
         if let Some(result) = data.result {
             self.node(keys.clone(), NodeFact::Returned(result));
@@ -147,7 +148,7 @@ impl Teller<'_> {
         self.status(&keys, end, name);
     }
 
-    pub(super) fn asked(&mut self, data: p::Asked, name: Arc<str>) {
+    pub(super) fn asked(&mut self, data: p::Asked, name: Name) {
         let keys = self.asker(&data);
         let question = Question {
             question_id: data.question_id,
@@ -170,7 +171,7 @@ impl Teller<'_> {
         }
     }
 
-    pub(super) fn settled(&mut self, data: p::Answered, name: Arc<str>) {
+    pub(super) fn settled(&mut self, data: p::Answered, name: Name) {
         if let Some(id) = &data.session_id {
             let keys = Keys::from(session(id));
             self.happened(&keys, name, data.answer.or(data.reason).map(Into::into));
@@ -219,7 +220,7 @@ impl Teller<'_> {
         self.node(keys, NodeFact::Attempted(Box::new(attempt)));
     }
 
-    pub(super) fn session_ended(&mut self, data: p::SessionEnded, name: Arc<str>) {
+    pub(super) fn session_ended(&mut self, data: p::SessionEnded, name: Name) {
         let keys = Keys::from(session(&data.session_id));
         let attempt = Attempt {
             attempt: data.attempt.unwrap_or(0),
@@ -231,7 +232,10 @@ impl Teller<'_> {
             ..Attempt::default()
         };
         self.node(keys.clone(), NodeFact::Attempted(Box::new(attempt)));
-        self.happened(&keys, name, data.reason.map(Into::into));
+        // A plain end is told by the attempt; one with a reason belongs into the timeline too.
+        if let Some(reason) = data.reason {
+            self.happened(&keys, name, Some(reason.into()));
+        }
     }
 
     fn progressed(
@@ -255,7 +259,7 @@ impl Teller<'_> {
         tokens: Option<Tokens>,
         cost: Option<Usd>,
     ) {
-        let model: Option<Arc<str>> = model.map(Into::into);
+        let model: Option<Name> = model.map(Into::into);
         if model.is_some() {
             let description = Description { model_effective: model.clone(), ..Description::default() };
             self.node(keys.clone(), NodeFact::Described(Box::new(description)));
