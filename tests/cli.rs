@@ -1,5 +1,12 @@
 //! The command line, as people and scripts meet it: output, errors, exit codes.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test fails where something is not there"
+)]
+
 use std::fs;
 use std::path::Path;
 
@@ -89,7 +96,11 @@ fn delegations_are_chosen_by_id_task_agent_and_state() {
         let output = quarterdeck(folder.path()).arg("status").arg("--json").args(arguments).output().unwrap();
         let tree: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let nodes = tree["nodes"].as_array().unwrap().clone();
-        nodes.iter().filter(|node| node["parent"].is_null()).map(|node| node["task"].to_string()).collect::<Vec<_>>()
+        nodes
+            .iter()
+            .filter(|node| node["parent"].is_null())
+            .map(|node| node["task"].to_string())
+            .collect::<Vec<_>>()
     };
     assert_eq!(tops(&[]).len(), 3);
     assert_eq!(tops(&["--active"]), [r#""task-2""#]);

@@ -63,14 +63,8 @@ impl Book {
             facts.push(Fact::source(SOURCE, SourceFact::Reached(known)));
             let _ = model.apply_all(facts);
         }
-        let mut book = Self {
-            store,
-            model,
-            seq: known,
-            compacted: now,
-            dirty_since: Some(now),
-            views_written: None,
-        };
+        let mut book =
+            Self { store, model, seq: known, compacted: now, dirty_since: Some(now), views_written: None };
         book.replay(known)?;
         Ok((book, recovered))
     }

@@ -15,7 +15,7 @@ use super::anomaly::{Anomaly, Misfit};
 use super::delta::Delta;
 use super::fact::{About, Fact, NodeFact};
 use super::id::SubtaskId;
-use super::key::SourceId;
+use super::key::{Keys, SourceId};
 use super::name::Name;
 use super::time::Stamp;
 use super::{Model, NodeIx, text};
@@ -47,18 +47,8 @@ impl Model {
     fn take_in(&mut self, fact: Fact, delta: &mut Delta) {
         let told = Told { by: fact.source, at: fact.at };
         match fact.about {
-            About::Node(keys, NodeFact::Gone) => self.forget(&keys, told.by, delta),
-            About::Node(keys, NodeFact::Under(parent)) => {
-                let ix = self.resolve(&keys, told, delta);
-                let parent = self.resolve(&parent, told, delta);
-                // Naming the parent may have joined the node to another.
-                let ix = self.find(&keys.first).unwrap_or(ix);
-                self.hang(ix, parent, Some(told.by), delta);
-            }
-            About::Node(keys, what) => {
-                let ix = self.resolve(&keys, told, delta);
-                self.learn(ix, what, told, delta);
-            }
+            About::Node(keys, what) => self.learn_of(&keys, [(told.at, what)], told.by, delta),
+            About::Several(keys, list) => self.learn_of(&keys, list, told.by, delta),
             About::Source(what) => self.learn_source(told.by, what, delta),
             About::Command(id, what) => self.learn_command(id, what, told, delta),
             About::Engine(what) => self.learn_engine(what, told, delta),
@@ -70,6 +60,37 @@ impl Model {
             About::Anomaly(anomaly) => {
                 self.anomalies.push(anomaly);
                 delta.anomalies += 1;
+            }
+        }
+    }
+
+    /// Takes in what is told of one node, in its order.
+    fn learn_of(
+        &mut self,
+        keys: &Keys,
+        list: impl IntoIterator<Item = (Option<Stamp>, NodeFact)>,
+        by: SourceId,
+        delta: &mut Delta,
+    ) {
+        let mut found = None;
+        for (at, what) in list {
+            let told = Told { by, at };
+            if matches!(what, NodeFact::Gone) {
+                // Nothing is made only to be forgotten.
+                found = None;
+                self.forget(keys, by, delta);
+                continue;
+            }
+            let ix = found.unwrap_or_else(|| self.resolve(keys, told, delta));
+            found = Some(ix);
+            if let NodeFact::Under(parent) = what {
+                let parent = self.resolve(&parent, told, delta);
+                // Naming the parent may have joined the node to another.
+                let ix = self.find(&keys.first).unwrap_or(ix);
+                found = Some(ix);
+                self.hang(ix, parent, Some(by), delta);
+            } else {
+                self.learn(ix, what, told, delta);
             }
         }
     }

@@ -35,6 +35,8 @@ pub struct Fact {
 #[derive(Debug, Clone, PartialEq)]
 pub enum About {
     Node(Keys, NodeFact),
+    /// Several things of one node, each with its own moment: the node is looked for once.
+    Several(Keys, Vec<(Option<Stamp>, NodeFact)>),
     Source(SourceFact),
     Command(CommandId, CommandFact),
     Engine(EngineFact),

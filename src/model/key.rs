@@ -123,6 +123,18 @@ impl NodeKey {
     }
 }
 
+impl NodeKey {
+    /// Returns the id, if this is the key of a delegation of ours.
+    pub fn delegation(&self) -> Option<&DelegationId> {
+        if let Self::Delegation(id) = self { Some(id) } else { None }
+    }
+
+    /// Returns the ids, if this is the key of a step of ours.
+    pub fn subtask(&self) -> Option<(&DelegationId, &SubtaskId)> {
+        if let Self::Subtask(delegation, id) = self { Some((delegation, id)) } else { None }
+    }
+}
+
 impl fmt::Display for NodeKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -337,9 +337,8 @@ impl Node {
 
     /// Returns the copy of a session's id that one of this node's keys holds.
     pub(super) fn session_key(&self, id: &SessionId) -> Option<&SessionId> {
-        self.keys.iter().find_map(|key| match key {
-            NodeKey::Session(own) if own == id => Some(own),
-            _ => None,
+        self.keys.iter().find_map(|key| {
+            if let NodeKey::Session(own) = key { Some(own) } else { None }.filter(|own| *own == id)
         })
     }
 

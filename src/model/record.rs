@@ -277,12 +277,10 @@ fn record_more(record: &mut Record, node: &Node) {
 }
 
 fn own_ids(node: &Node) -> (Option<DelegationId>, Option<SubtaskId>) {
-    let ids = node.keys.iter().find_map(|key| match key {
-        NodeKey::Delegation(id) => Some((Some(id.clone()), None)),
-        NodeKey::Subtask(delegation, id) => Some((Some(delegation.clone()), Some(id.clone()))),
-        _ => None,
-    });
-    ids.unwrap_or_default()
+    match node.keys.iter().find_map(NodeKey::subtask) {
+        Some((delegation, id)) => (Some(delegation.clone()), Some(id.clone())),
+        None => (node.keys.iter().find_map(NodeKey::delegation).cloned(), None),
+    }
 }
 
 fn usage_record(spent: &Spent) -> UsageRecord {

@@ -196,10 +196,7 @@ impl Status {
 
     /// Returns whether what failed may be tried again, where somebody said so.
     pub fn retryable(&self) -> Option<bool> {
-        match self {
-            Self::Ended { how: Ending::Failed { retryable }, .. } => *retryable,
-            _ => None,
-        }
+        if let Self::Ended { how: Ending::Failed { retryable }, .. } = self { *retryable } else { None }
     }
 
     /// Returns the state as it was told, without what the clocks made of it.
@@ -208,7 +205,12 @@ impl Status {
         match self {
             Self::Offered { .. } => Self::Offered { lapsed: None },
             Self::Running { .. } => Self::Running { trouble: None },
-            _ => self.clone(),
+            Self::Unknown
+            | Self::Queued
+            | Self::Paused { .. }
+            | Self::Blocked { .. }
+            | Self::Review { .. }
+            | Self::Ended { .. } => self.clone(),
         }
     }
 }

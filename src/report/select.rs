@@ -1,5 +1,6 @@
 //! Which delegations a person asked for: by id, by task, by who gave or got it, or what is live.
 
+use crate::model::id::TaskId;
 use crate::model::node::{Node, NodeKind};
 use crate::model::{Model, NodeIx};
 
@@ -62,7 +63,7 @@ fn fits(model: &Model, ix: NodeIx, node: &Node, selection: &Selection) -> bool {
         wanted.as_deref().is_none_or(|wanted| has.is_some_and(|has| has.eq_ignore_ascii_case(wanted)))
     };
     top && selection.id.as_ref().is_none_or(|id| names(model, ix).iter().any(|name| name.starts_with(id)))
-        && is(&selection.task, node.more().and_then(|more| more.task.as_ref()).map(|task| task.as_str()))
+        && is(&selection.task, node.more().and_then(|more| more.task.as_ref()).map(TaskId::as_str))
         && is(&selection.from, handoff.and_then(|handoff| handoff.from_agent.as_deref()))
         && is(
             &selection.to,

@@ -83,7 +83,7 @@ fn walk(model: &Model, top: NodeIx, now: Stamp, lines: &mut Vec<Line>) {
 
 fn line(node: &Node, guides: &str, now: Stamp) -> Line {
     let word = node.status.word();
-    let title = node.title.as_deref().map(str::to_owned).unwrap_or_else(|| fallback_title(node));
+    let title = node.title.as_deref().map_or_else(|| fallback_title(node), str::to_owned);
     let spend = node.subtree_spend();
     let told = |value: Option<String>| value.unwrap_or_else(|| UNKNOWN.into());
     let progress = node.progress().map(|progress| match (progress.current, progress.total) {
@@ -102,8 +102,8 @@ fn line(node: &Node, guides: &str, now: Stamp) -> Line {
         NodeKind::Delegation => node.keys.first().map(|key| clean::line(&key.to_string()).into()),
         NodeKind::Subtask | NodeKind::Session | NodeKind::Agent | NodeKind::Group => None,
     };
-    let note = node.status.why().map(|why| why.lines().next().unwrap_or_default().to_owned());
-    let last = id.or(note).or_else(|| node.last_action.as_deref().map(str::to_owned));
+    let reason = node.status.why().map(|why| why.lines().next().unwrap_or_default().to_owned());
+    let last = id.or(reason).or_else(|| node.last_action.as_deref().map(str::to_owned));
     Line {
         title: fit(&format!("{guides}{} {title}", symbol(word)), WIDEST_TITLE),
         columns: [

@@ -24,7 +24,7 @@ use crate::store::error::{Error, Result};
 use crate::store::folder::StateFolder;
 use crate::store::line::{LONGEST_DRAFT, check};
 use crate::store::segment::{self, BadHeader, Header};
-use crate::store::snapshot;
+use crate::store::snapshot::{self, Snapshot};
 
 /// How many bytes of journal make one batch: enough to be fast, little enough to draw between.
 const BUDGET: usize = 2 * 1024 * 1024;
@@ -109,7 +109,7 @@ impl Follower {
 
     /// Starts over: the newest snapshot, and the place in the journal after it.
     fn load(&mut self, batch: &mut Batch) -> Result<bool> {
-        let snapshot = snapshot::newest(&*self.disk, &self.folder)?;
+        let snapshot: Option<Snapshot<ModelRecord>> = snapshot::newest(&*self.disk, &self.folder)?;
         let known = snapshot.as_ref().map_or(Seq(0), |snapshot| snapshot.seq);
         let segments = segment::list(&*self.disk, &self.folder)?;
         let at = segments.partition_point(|first| *first <= known.next()).saturating_sub(1);
@@ -119,10 +119,7 @@ impl Follower {
         let mut journal = None;
         if let Some(snapshot) = snapshot {
             journal = Some(snapshot.journal.clone());
-            let path = self.folder.snapshot(snapshot.seq);
-            let model: ModelRecord = serde_json::from_str(snapshot.model.get())
-                .map_err(|error| Error::damaged(&path, error.to_string()))?;
-            restore::model_facts(model, self.source, &mut batch.facts);
+            restore::model_facts(snapshot.model, self.source, &mut batch.facts);
             self.tell(SourceFact::Reached(known), batch);
         }
         let Some(first) = segments.get(at).copied() else { return Ok(true) };

@@ -21,7 +21,8 @@ use crate::model::words::Field;
 
 /// Tells what an event says.
 pub fn facts(event: Event, source: SourceId, out: &mut Vec<Fact>) {
-    let mut teller = Teller { source, at: event.at, seq: event.seq, out };
+    let begin = out.len();
+    let mut teller = Teller { source, at: event.at, seq: event.seq, begin, out };
     teller.tell(event.body);
     out.push(Fact::source(source, SourceFact::Reached(event.seq)));
 }
@@ -31,6 +32,8 @@ struct Teller<'a> {
     source: SourceId,
     at: Stamp,
     seq: Seq,
+    /// Where the facts of this event begin in `out`.
+    begin: usize,
     out: &'a mut Vec<Fact>,
 }
 
@@ -43,7 +46,7 @@ impl Teller<'_> {
             Body::Hint(_) => {}
             Body::Decided(data) => self.decided(data),
             Body::Proposed(data) => self.proposed(data, name),
-            Body::Approved(data) => self.approved(data, name),
+            Body::Approved(data) => self.approved(&data, name),
             Body::Rejected(data) => self.turn(data, "rejected", name),
             Body::Started(data) => self.started(data, name),
             Body::Paused(data) => self.turn(data, "paused", name),
@@ -71,18 +74,53 @@ impl Teller<'_> {
             Body::AgentProgress(data) => self.agent_progress(data),
             Body::AgentUsage(data) => self.agent_usage(data),
             Body::AgentEnded(data) => self.agent_ended(data, name),
-            body => self.tell_around(body, name),
+            body @ (Body::Asked(_)
+            | Body::Answered(_)
+            | Body::Withdrawn(_)
+            | Body::SessionIntended(_)
+            | Body::SessionStarted(_)
+            | Body::SessionLost(_)
+            | Body::SessionEnded(_)) => self.tell_session(body, name),
+            body @ (Body::CommandAccepted(_)
+            | Body::CommandConfirmed(_)
+            | Body::CommandRefused(_)
+            | Body::EngineStarted(_)
+            | Body::EngineRecovered(_)
+            | Body::EngineStopped(_)
+            | Body::SettingsChanged(_)) => self.tell_around(body),
+            // A newer engine's event keeps its place, and a person can see that it was there.
+            Body::Unknown(raw) | Body::Unreadable(raw) => self.about(About::Anomaly(Anomaly {
+                misfit: Misfit::Unreadable,
+                at: Some(self.at),
+                about: format!("event {}", self.seq).into(),
+                what: format!("{} cannot be read by this version: {}", raw.name, raw.data.get()).into(),
+            })),
         }
     }
 
-    /// Routes what is about sessions, questions, commands and the engine.
-    fn tell_around(&mut self, body: Body, name: Name) {
+    /// Routes what is about sessions and their questions.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "`tell` routes only these here, and names every event"
+    )]
+    fn tell_session(&mut self, body: Body, name: Name) {
         match body {
             Body::Asked(data) => self.asked(data, name),
             Body::Answered(data) | Body::Withdrawn(data) => self.settled(data, name),
             Body::SessionIntended(data) => self.session_intended(data),
             Body::SessionStarted(data) => self.session_started(data),
             Body::SessionLost(data) | Body::SessionEnded(data) => self.session_ended(data, name),
+            _ => {}
+        }
+    }
+
+    /// Routes what is about commands, the engine and its settings.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "`tell` routes only these here, and names every event"
+    )]
+    fn tell_around(&mut self, body: Body) {
+        match body {
             Body::CommandAccepted(data) => self.command_accepted(data),
             Body::CommandConfirmed(data) => {
                 let p::CommandConfirmed { command_id, kind, proof, effects, .. } = data;
@@ -98,19 +136,10 @@ impl Teller<'_> {
                 self.about(About::Engine(EngineFact::Started { pid, version, epoch }));
             }
             Body::EngineStopped(data) => self.about(About::Engine(EngineFact::Stopped { why: data.reason })),
-            Body::SettingsChanged(data) => {
-                if let Some(settings) = data.settings {
-                    self.about(About::Settings(settings));
-                }
+            Body::SettingsChanged(p::SettingsChanged { settings: Some(settings), .. }) => {
+                self.about(About::Settings(settings));
             }
-            // A newer engine's event keeps its place, and a person can see that it was there.
-            body => self.about(About::Anomaly(Anomaly {
-                misfit: Misfit::Unreadable,
-                at: Some(self.at),
-                about: format!("event {}", self.seq).into(),
-                what: format!("{} cannot be read by this version: {}", &*name, body.data().unwrap_or_default())
-                    .into(),
-            })),
+            _ => {}
         }
     }
 
@@ -130,8 +159,16 @@ impl Teller<'_> {
         self.out.push(Fact { source: self.source, at: Some(self.at), about });
     }
 
+    /// Tells something of a node, together with what this event told of it just before.
     fn node(&mut self, keys: impl Into<Keys>, what: NodeFact) {
-        self.out.push(Fact::node(self.source, Some(self.at), keys, what));
+        let (keys, at) = (keys.into(), Some(self.at));
+        match self.out.get_mut(self.begin..).and_then(<[Fact]>::last_mut) {
+            Some(Fact { about: About::Several(same, list), .. }) if *same == keys => list.push((at, what)),
+            _ => {
+                let about = About::Several(keys, vec![(at, what)]);
+                self.out.push(Fact { source: self.source, at, about });
+            }
+        }
     }
 
     /// Tells a status word, and writes the event into the node's timeline.

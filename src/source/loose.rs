@@ -40,20 +40,15 @@ impl<'a> Loose<'a> {
     /// Returns a moment: text in any ISO form, seconds or milliseconds; garbage is not told.
     pub fn stamp(self, names: &[&str]) -> Option<Stamp> {
         let value = self.any(names)?;
-        match value {
-            Value::String(text) => {
-                Stamp::parse(text).or_else(|| Stamp::from_number(text.trim().parse().ok()?))
-            }
-            value => Stamp::from_number(value.as_f64()?),
-        }
+        let number = || value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
+        value.as_str().and_then(Stamp::parse).or_else(|| Stamp::from_number(number()?))
     }
 
     /// Returns a list of texts; a single text is a list of one.
     pub fn texts(self, names: &[&str]) -> Option<Vec<String>> {
-        match self.any(names)? {
-            Value::Array(items) => Some(items.iter().filter_map(text).collect()),
-            one => text(one).map(|one| vec![one]),
-        }
+        let value = self.any(names)?;
+        let items = value.as_array().map(|items| items.iter().filter_map(text).collect());
+        items.or_else(|| text(value).map(|one| vec![one]))
     }
 
     /// Returns an object.

@@ -53,7 +53,7 @@ struct File {
 
 /// What a reading found: the entries with their facts, and what could not be read.
 #[derive(Default)]
-struct Entries {
+struct Reading {
     entries: Vec<Entry>,
     trouble: Option<String>,
     /// Whether our own engine wrote it, so that its delegations have their own keys.
@@ -125,7 +125,7 @@ impl File {
     }
 
     /// Tells what differs from what was told before.
-    fn tell(&mut self, found: Entries, batch: &mut Batch) {
+    fn tell(&mut self, found: Reading, batch: &mut Batch) {
         if let Some(trouble) = found.trouble {
             self.tell_state(partial(trouble), batch);
         }
@@ -186,7 +186,7 @@ fn partial(what: String) -> SourceState {
     SourceState::Partial { what: what.into() }
 }
 
-/// Returns a checksum of what an entry says.
-fn crc_of(value: &Value) -> u32 {
-    crc32fast::hash(value.to_string().as_bytes())
+/// Returns a checksum of what an entry says, and of what else its facts depend on.
+fn crc_of(value: &Value, context: &str) -> u32 {
+    crc32fast::hash(format!("{value}{context}").as_bytes())
 }

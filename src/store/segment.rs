@@ -72,7 +72,7 @@ impl Header {
     pub fn read(line: &[u8]) -> Result<Self, BadHeader> {
         let damaged = |what: &dyn ToString| BadHeader::Damaged(format!("its header: {}", what.to_string()));
         unseal(line).map_err(|fault| damaged(&fault))?;
-        let format = format_of(line).map_err(|error| damaged(&error))?;
+        let format = format_of(line).ok_or_else(|| damaged(&"it names no format"))?;
         if format > FORMAT {
             return Err(BadHeader::Newer(format));
         }

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -17,24 +18,24 @@ use crate::model::id::{JournalId, Seq};
 
 /// The state after one event.
 #[derive(Debug, Clone)]
-pub struct Snapshot {
+pub struct Snapshot<M = Box<RawValue>> {
     /// Which journal it belongs to.
     pub journal: JournalId,
     /// The last event that is in it.
     pub seq: Seq,
     /// What any reader loads.
-    pub model: Box<RawValue>,
+    pub model: M,
     /// What only the engine needs.
     pub kernel: Box<RawValue>,
 }
 
 /// A snapshot as it stands on disk.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct Written<M> {
     format: u64,
     journal: JournalId,
     seq: Seq,
-    model: Box<RawValue>,
+    model: M,
     kernel: Box<RawValue>,
 }
 
@@ -79,18 +80,18 @@ pub fn write(disk: &dyn Disk, folder: &StateFolder, snapshot: &Snapshot) -> Resu
     }
 }
 
-/// Reads the snapshot at a place.
-pub fn load(disk: &dyn Disk, folder: &StateFolder, seq: Seq) -> Result<Snapshot> {
+/// Reads the snapshot at a place, its model at once as what the caller makes of it: one pass over the file.
+pub fn load<M: DeserializeOwned>(disk: &dyn Disk, folder: &StateFolder, seq: Seq) -> Result<Snapshot<M>> {
     let path = folder.snapshot(seq);
     let bytes = read(disk, &path).map_err(Error::io("read", &path))?;
     let damaged = |what: String| -> Damage { Error::damaged(&path, what) };
     let line = bytes.strip_suffix(b"\n").ok_or_else(|| damaged("it is torn".into()))?;
     unseal(line).map_err(|fault| damaged(fault.to_string()))?;
-    let format = format_of(line).map_err(|error| damaged(error.to_string()))?;
+    let format = format_of(line).ok_or_else(|| damaged("it names no format".into()))?;
     if format > FORMAT {
         return Err(Error::Newer { path, format });
     }
-    let written: Written = serde_json::from_slice(line).map_err(|error| damaged(error.to_string()))?;
+    let written: Written<M> = serde_json::from_slice(line).map_err(|error| damaged(error.to_string()))?;
     if written.seq != seq {
         return Err(damaged(format!("it says seq {}", written.seq)).into());
     }
@@ -128,7 +129,7 @@ pub fn survey(disk: &dyn Disk, folder: &StateFolder, journal: Option<&JournalId>
 }
 
 /// Returns the newest snapshot that verifies; for readers, who change nothing.
-pub fn newest(disk: &dyn Disk, folder: &StateFolder) -> Result<Option<Snapshot>> {
+pub fn newest<M: DeserializeOwned>(disk: &dyn Disk, folder: &StateFolder) -> Result<Option<Snapshot<M>>> {
     for seq in list(disk, folder)? {
         match load(disk, folder, seq) {
             Ok(snapshot) => return Ok(Some(snapshot)),

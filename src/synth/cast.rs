@@ -78,8 +78,11 @@ pub(super) const ERRORS: &[&str] = &[
     "exit code 1 after 41 s",
 ];
 
-/// Agent, provider, model, and dollars for a million tokens of input and output; no price for the last.
-pub(super) const AGENTS: &[(&str, &str, &str, Option<(f64, f64)>)] = &[
+/// Dollars for a million tokens of input and of output.
+pub(super) type Price = (f64, f64);
+
+/// Agent, provider, model and its price; the last has none.
+pub(super) const AGENTS: &[(&str, &str, &str, Option<Price>)] = &[
     ("executor", "claude", "claude-sonnet-4-5", Some((3.0, 15.0))),
     ("architect", "claude", "claude-opus-4-5", Some((5.0, 25.0))),
     ("codex", "codex", "gpt-5-codex", Some((1.25, 10.0))),
@@ -90,7 +93,7 @@ pub(super) const AGENTS: &[(&str, &str, &str, Option<(f64, f64)>)] = &[
 pub(super) const PATTERNS: &[&str] = &["parallel", "sequential", "review", "debate"];
 
 /// Returns what one message used, and what it cost where the model has a price.
-pub(super) fn message(dice: &mut Dice, price: Option<(f64, f64)>) -> (Tokens, Option<Usd>) {
+pub(super) fn message(dice: &mut Dice, price: Option<Price>) -> (Tokens, Option<Usd>) {
     let (input, output) = (200 + dice.below(2000), 50 + dice.below(900));
     let mut tokens = Tokens::default()
         .with(Count::Input, input)

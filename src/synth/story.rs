@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Line;
-use super::cast::{ACTIONS, AGENTS, Dice, ERRORS, PATTERNS, STEPS, TASKS, message};
+use super::cast::{ACTIONS, AGENTS, Dice, ERRORS, PATTERNS, Price, STEPS, TASKS, message};
 use crate::model::event::{Body, payload as p};
 use crate::model::handoff::{Contributions, Decision, Factors, Handoff, Outcome, SubtaskSpec};
 use crate::model::id::{AgentId, CommandId, DelegationId, QuestionId, SessionId, SubtaskId};
@@ -39,6 +39,7 @@ pub(super) fn delegation(
     story.lines
 }
 
+#[derive(Clone, Copy)]
 enum How {
     Ends,
     Open,
@@ -78,7 +79,7 @@ impl Story<'_> {
                 max_depth: Some(3),
                 ..Handoff::default()
             })),
-            decision: Some(Box::new(self.decision(&pattern))),
+            decision: Some(Box::new(decision(&pattern))),
             budget: Some(p::Budget { tokens: Some(2_000_000), ..p::Budget::default() }),
             deadline: Some(self.clock.plus(Duration::from_hours(1))),
             ..p::Plan::default()
@@ -102,33 +103,6 @@ impl Story<'_> {
             title: Some(self.dice.word(STEPS)),
             dependencies: before.map(step_id).into_iter().collect(),
             ..SubtaskSpec::default()
-        }
-    }
-
-    fn decision(&mut self, pattern: &str) -> Decision {
-        Decision {
-            should_delegate: Some(true),
-            confidence: Some(75.0),
-            score: Some(81.0),
-            factors: Some(Factors {
-                complexity: 78.0,
-                context_utilization: 42.0,
-                subtask_count: 5.0,
-                agent_confidence: 65.0,
-                agent_load: 20.0,
-                depth_remaining: 3.0,
-            }),
-            factor_contributions: Some(Contributions {
-                complexity: 30.0,
-                context_utilization: 11.2,
-                subtask_count: 15.0,
-                confidence: 13.1,
-                agent_load: 2.0,
-                depth_remaining: 10.0,
-            }),
-            suggested_pattern: Some(pattern.into()),
-            reasoning: Some("Several steps that do not need each other's context".into()),
-            ..Decision::default()
         }
     }
 
@@ -186,7 +160,7 @@ impl Story<'_> {
         }));
     }
 
-    fn work(&mut self, at: &Step, model: &str, price: Option<(f64, f64)>) {
+    fn work(&mut self, at: &Step, model: &str, price: Option<Price>) {
         for done in 1..=1 + self.dice.below(2) {
             let last_action = Some(self.dice.word(ACTIONS));
             self.say(Body::SubtaskProgress(p::SubtaskProgress {
@@ -213,7 +187,7 @@ impl Story<'_> {
         }
     }
 
-    fn spawn_agent(&mut self, at: &Step, model: &str, price: Option<(f64, f64)>) {
+    fn spawn_agent(&mut self, at: &Step, model: &str, price: Option<Price>) {
         let agent_id = AgentId::from(format!("a{:016x}", self.dice.roll()));
         let title = Some(self.dice.word(STEPS));
         self.say(Body::AgentStarted(p::AgentStarted {
@@ -243,34 +217,43 @@ impl Story<'_> {
         }));
     }
 
+    /// Leaves a step as it is: asking, paused by a person, or simply at work.
     fn leave_open(&mut self, at: &Step) {
-        if self.dice.chance(30) {
-            let question_id = QuestionId::from(format!("q-{:08x}", self.dice.below(1 << 32)));
-            self.say(Body::Asked(p::Asked {
-                question_id,
-                session_id: at.session.clone(),
-                text: Some("Run `git push --force-with-lease`?".into()),
-                tool: Some("Bash".into()),
-                ..p::Asked::default()
-            }));
-        } else if self.dice.chance(30) {
-            let command_id = CommandId::from(format!("cmd-{:08x}", self.dice.below(1 << 32)));
-            self.say(Body::CommandAccepted(p::CommandAccepted {
-                command_id: command_id.clone(),
-                kind: Some("pause".into()),
-                delegation_id: Some(self.id.clone()),
-                subtask_id: Some(at.subtask.clone()),
-                by: Some("you".into()),
-                ..p::CommandAccepted::default()
-            }));
-            self.say(Body::SubtaskPaused(self.turn(at, Some("paused by you"))));
-            self.say(Body::CommandConfirmed(p::CommandConfirmed {
-                command_id,
-                kind: Some("pause".into()),
-                proof: Some("3 of 3 stopped".into()),
-                ..p::CommandConfirmed::default()
-            }));
+        match self.dice.below(10) {
+            0..3 => self.ask(at),
+            3..5 => self.pause(at),
+            _ => {}
         }
+    }
+
+    fn ask(&mut self, at: &Step) {
+        let question_id = QuestionId::from(format!("q-{:08x}", self.dice.below(1 << 32)));
+        self.say(Body::Asked(p::Asked {
+            question_id,
+            session_id: at.session.clone(),
+            text: Some("Run `git push --force-with-lease`?".into()),
+            tool: Some("Bash".into()),
+            ..p::Asked::default()
+        }));
+    }
+
+    fn pause(&mut self, at: &Step) {
+        let command_id = CommandId::from(format!("cmd-{:08x}", self.dice.below(1 << 32)));
+        self.say(Body::CommandAccepted(p::CommandAccepted {
+            command_id: command_id.clone(),
+            kind: Some("pause".into()),
+            delegation_id: Some(self.id.clone()),
+            subtask_id: Some(at.subtask.clone()),
+            by: Some("you".into()),
+            ..p::CommandAccepted::default()
+        }));
+        self.say(Body::SubtaskPaused(self.turn(at, Some("paused by you"))));
+        self.say(Body::CommandConfirmed(p::CommandConfirmed {
+            command_id,
+            kind: Some("pause".into()),
+            proof: Some("3 of 3 stopped".into()),
+            ..p::CommandConfirmed::default()
+        }));
     }
 
     fn turn(&self, at: &Step, reason: Option<&str>) -> p::SubtaskTurn {
@@ -365,4 +348,31 @@ struct Step {
 
 fn step_id(step: usize) -> SubtaskId {
     format!("st-{}", step + 1).into()
+}
+
+fn decision(pattern: &str) -> Decision {
+    Decision {
+        should_delegate: Some(true),
+        confidence: Some(75.0),
+        score: Some(81.0),
+        factors: Some(Factors {
+            complexity: 78.0,
+            context_utilization: 42.0,
+            subtask_count: 5.0,
+            agent_confidence: 65.0,
+            agent_load: 20.0,
+            depth_remaining: 3.0,
+        }),
+        factor_contributions: Some(Contributions {
+            complexity: 30.0,
+            context_utilization: 11.2,
+            subtask_count: 15.0,
+            confidence: 13.1,
+            agent_load: 2.0,
+            depth_remaining: 10.0,
+        }),
+        suggested_pattern: Some(pattern.into()),
+        reasoning: Some("Several steps that do not need each other's context".into()),
+        ..Decision::default()
+    }
 }

@@ -118,7 +118,7 @@ fn compaction_keeps_two_snapshots_and_every_event_after_the_older_one() {
     compact(&store).unwrap();
     append(&store, 9..=9).unwrap();
     drop(store);
-    assert_eq!(snapshot::newest(&disk, &folder()).unwrap().unwrap().seq, Seq(8));
+    assert_eq!(snapshot::newest::<serde_json::Value>(&disk, &folder()).unwrap().unwrap().seq, Seq(8));
     let (count, recovered) = recover(&shared(&disk), &folder()).unwrap();
     assert_eq!((count, recovered.epoch), (9, 2));
 }

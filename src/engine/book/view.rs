@@ -19,14 +19,14 @@ const VERSION: &str = "1.0.0";
 
 /// `delegations.json`
 #[derive(Serialize)]
-pub(super) struct Delegations {
+pub(super) struct StoreView {
     version: &'static str,
     seq: Seq,
     delegations: Vec<Record>,
 }
 
-pub(super) fn delegations(model: &Model, seq: Seq) -> Delegations {
-    Delegations { version: VERSION, seq, delegations: records(model) }
+pub(super) fn delegations(model: &Model, seq: Seq) -> StoreView {
+    StoreView { version: VERSION, seq, delegations: records(model) }
 }
 
 /// One running session: the nine fields of the delegation guide, then ours.
@@ -67,10 +67,8 @@ fn entry(node: &Node, attempt: &Attempt, above: &[&Node]) -> Entry {
     let (delegation_id, subtask_id) = node
         .keys
         .iter()
-        .find_map(|key| match key {
-            NodeKey::Subtask(delegation, subtask) => Some((delegation.clone(), subtask.clone())),
-            _ => None,
-        })
+        .find_map(NodeKey::subtask)
+        .map(|(delegation, subtask)| (delegation.clone(), subtask.clone()))
         .unzip();
     let agent = attempt.agent.clone().or_else(|| node.agent.clone());
     let told =

@@ -56,11 +56,9 @@ fn node_facts(mut record: Record, parent: Option<&NodeKey>, source: SourceId, ou
     let mut keys = std::mem::take(&mut record.keys).into_iter();
     let Some(first) = keys.next() else { return };
     let keys = Keys { first, more: keys.collect() };
-    // All the keys once, then the first one is enough.
-    let key = Keys::from(keys.first.clone());
     let kind = record.kind.unwrap_or(NodeKind::Group);
-    out.push(Fact::node(source, None, keys, NodeFact::Seen(kind)));
-    let mut tell = |at, what| out.push(Fact::node(source, at, key.clone(), what));
+    let mut told = vec![(None, NodeFact::Seen(kind))];
+    let mut tell = |at, what| told.push((at, what));
     if let Some(parent) = record.parent.take().or_else(|| parent.cloned()) {
         tell(None, NodeFact::Under(parent.into()));
     }
@@ -108,6 +106,7 @@ fn node_facts(mut record: Record, parent: Option<&NodeKey>, source: SourceId, ou
     if action != Action::default() || record.last_sign_at.is_some() {
         tell(record.last_sign_at, NodeFact::Active(action));
     }
+    out.push(Fact { source, at: None, about: About::Several(keys, told) });
 }
 
 fn description(record: &mut Record) -> Description {

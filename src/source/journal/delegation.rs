@@ -28,7 +28,7 @@ impl Teller<'_> {
         self.status(&keys, report(FIELD, "offered", None, None), name);
     }
 
-    pub(super) fn approved(&mut self, data: p::Approved, name: Name) {
+    pub(super) fn approved(&mut self, data: &p::Approved, name: Name) {
         let keys = Keys::from(target(&data.delegation_id, None));
         self.status(&keys, report(FIELD, "queued", None, None), name);
     }

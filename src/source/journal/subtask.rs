@@ -149,7 +149,7 @@ impl Teller<'_> {
     }
 
     pub(super) fn asked(&mut self, data: p::Asked, name: Name) {
-        let keys = self.asker(&data);
+        let keys = asker(&data);
         let question = Question {
             question_id: data.question_id,
             asked_at: Some(self.at),
@@ -160,15 +160,6 @@ impl Teller<'_> {
         };
         self.happened(&keys, name, question.text.clone());
         self.node(keys, NodeFact::Asked(Box::new(question)));
-    }
-
-    /// A question is kept with its session's step, whichever agent inside asked it: that is where it can
-    /// be answered, and where its answer, which names the session only, finds it.
-    fn asker(&self, data: &p::Asked) -> Keys {
-        match (&data.delegation_id, &data.subtask_id) {
-            (Some(delegation), Some(subtask)) => step(delegation, subtask, Some(&data.session_id)),
-            _ => session(&data.session_id).into(),
-        }
     }
 
     pub(super) fn settled(&mut self, data: p::Answered, name: Name) {
@@ -278,4 +269,13 @@ impl Teller<'_> {
 
 fn agent(session_id: &SessionId, agent_id: &AgentId) -> Keys {
     NodeKey::Agent(session_id.clone(), agent_id.clone()).into()
+}
+
+/// A question is kept with its session's step, whichever agent inside asked it: that is where it can be
+/// answered, and where its answer, which names the session only, finds it.
+fn asker(data: &p::Asked) -> Keys {
+    match (&data.delegation_id, &data.subtask_id) {
+        (Some(delegation), Some(subtask)) => step(delegation, subtask, Some(&data.session_id)),
+        _ => session(&data.session_id).into(),
+    }
 }

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{Entries, Entry, PairIds, crc_of};
+use super::{Entry, PairIds, Reading, crc_of};
 use crate::model::fact::{Clock, Description, Fact, NodeFact, StatusReport};
 use crate::model::id::SessionId;
-use crate::model::key::{Keys, NodeKey};
+use crate::model::key::{Keys, NodeKey, SourceId};
 use crate::model::node::{Attempt, NodeKind};
 use crate::model::words::Field;
 use crate::source::loose::Loose;
@@ -35,8 +35,8 @@ impl Naming<'_> {
 }
 
 /// Returns every session with what it tells.
-pub(super) fn entries(value: &Value, naming: &Naming<'_>) -> Entries {
-    let mut found = Entries::default();
+pub(super) fn entries(value: &Value, naming: &Naming<'_>) -> Reading {
+    let mut found = Reading::default();
     let sessions = value.get("sessions").unwrap_or(value);
     let Some(sessions) = sessions.as_object() else {
         found.trouble = Some("it is no object of sessions".into());
@@ -47,9 +47,12 @@ pub(super) fn entries(value: &Value, naming: &Naming<'_>) -> Entries {
         match value.as_object() {
             Some(row) => {
                 let key = NodeKey::Session(SessionId::from(id.as_str()));
+                let place = Place::of(Loose(row), &key, naming);
+                // Where it belongs may change by the store alone.
+                let crc = crc_of(value, &format!("{place:?}"));
                 let mut facts = Vec::new();
-                session(Loose(row), &key, id, naming, &mut facts);
-                found.entries.push(Entry { key, crc: crc_of(value), facts });
+                session(Loose(row), id, place, naming.ids.registry, &mut facts);
+                found.entries.push(Entry { key, crc, facts });
             }
             // A version number or a date beside the sessions.
             None => odd += usize::from(id.starts_with("sess")),
@@ -59,21 +62,34 @@ pub(super) fn entries(value: &Value, naming: &Naming<'_>) -> Entries {
     found
 }
 
-fn session(row: Loose<'_>, key: &NodeKey, id: &str, naming: &Naming<'_>, out: &mut Vec<Fact>) {
-    let (delegation, subtask) = (row.text(&["delegation_id"]), row.text(&["subtask_id"]));
-    let task = row.text(&["task_number"]);
-    let mut keys = Keys::from(key.clone());
-    let mut above = None;
-    match (delegation, subtask) {
-        // It is an attempt of that step: one node.
-        (Some(delegation), Some(subtask)) => {
-            keys = keys.and(naming.step(&delegation, &subtask));
-            above = Some(naming.delegation(&delegation));
+/// Which node a session is, and under which it hangs.
+#[derive(Debug)]
+struct Place {
+    keys: Keys,
+    above: Option<NodeKey>,
+}
+
+impl Place {
+    fn of(row: Loose<'_>, key: &NodeKey, naming: &Naming<'_>) -> Self {
+        let keys = Keys::from(key.clone());
+        let delegation = row.text(&["delegation_id"]);
+        let by_task = || naming.tasks.get(&row.text(&["task_number"])?).cloned();
+        match (delegation, row.text(&["subtask_id"])) {
+            // It is an attempt of that step: one node.
+            (Some(delegation), Some(step)) => Self {
+                keys: keys.and(naming.step(&delegation, &step)),
+                above: Some(naming.delegation(&delegation)),
+            },
+            (Some(delegation), None) => Self { keys, above: Some(naming.delegation(&delegation)) },
+            (None, _) => Self { keys, above: by_task() },
         }
-        (Some(delegation), None) => above = Some(naming.delegation(&delegation)),
-        (None, _) => above = task.as_ref().and_then(|task| naming.tasks.get(task).cloned()).or(above),
     }
-    let mut tell = |what| out.push(Fact::node(naming.ids.registry, None, keys.clone(), what));
+}
+
+fn session(row: Loose<'_>, id: &str, place: Place, source: SourceId, out: &mut Vec<Fact>) {
+    let Place { keys, above } = place;
+    let task = row.text(&["task_number"]);
+    let mut tell = |what| out.push(Fact::node(source, None, keys.clone(), what));
     tell(NodeFact::Seen(NodeKind::Session));
     if let Some(above) = above {
         tell(NodeFact::Under(above.into()));

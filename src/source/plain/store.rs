@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::{Entries, Entry, crc_of};
+use super::{Entry, Reading, crc_of};
 use crate::model::event::payload::Progress;
 use crate::model::fact::{Fact, NodeFact, Scope, StatusReport, UsageReport};
 use crate::model::handoff::Outcome;
@@ -62,9 +62,9 @@ const KNOWN: &[&str] = &[
 ];
 
 /// Returns every record with what it tells, and which delegation each task has.
-pub(super) fn entries(value: &Value, source: SourceId, tasks: &mut HashMap<String, NodeKey>) -> Entries {
+pub(super) fn entries(value: &Value, source: SourceId, tasks: &mut HashMap<String, NodeKey>) -> Reading {
     tasks.clear();
-    let mut found = Entries::default();
+    let mut found = Reading::default();
     let (mut nameless, mut odd) = (0, 0);
     for (name, value) in rows(value) {
         let Some(row) = value.as_object().map(Loose) else {
@@ -91,7 +91,7 @@ pub(super) fn entries(value: &Value, source: SourceId, tasks: &mut HashMap<Strin
             }
             None => delegation(row, &id, source, &mut facts),
         }
-        found.entries.push(Entry { key, crc: crc_of(value), facts });
+        found.entries.push(Entry { key, crc: crc_of(value, ""), facts });
     }
     let trouble = [(nameless, "without an id"), (odd, "that are no objects")];
     let trouble: Vec<String> = trouble
