@@ -163,9 +163,11 @@ impl Body {
 impl Event {
     /// Reads one line of the journal, in one pass where the fields stand in our order.
     pub fn read(line: &[u8]) -> serde_json::Result<Self> {
-        match serde_json::from_slice::<Self>(line) {
+        // Checked as text once, not string by string.
+        let text = std::str::from_utf8(line).map_err(serde_json::Error::custom)?;
+        match serde_json::from_str::<Self>(text) {
             Ok(event) => Ok(event),
-            Err(_) => serde_json::from_slice::<Envelope<'_>>(line).map(|envelope| Self {
+            Err(_) => serde_json::from_str::<Envelope<'_>>(text).map(|envelope| Self {
                 seq: envelope.seq,
                 at: envelope.at,
                 body: Body::read(&envelope.name, envelope.data),

@@ -84,15 +84,21 @@ pub struct Stat {
 /// Reads a whole file.
 pub fn read(disk: &dyn Disk, path: &Path) -> io::Result<Vec<u8>> {
     let mut reader = disk.open(path)?;
-    let mut all = Vec::new();
-    let mut chunk = vec![0; CHUNK];
+    // Its size now, and one more to notice the end; it may grow while it is read.
+    let expected = disk.stat(path)?.and_then(|stat| usize::try_from(stat.len).ok()).unwrap_or(0);
+    let mut all = vec![0; expected + 1];
+    let mut filled = 0;
     loop {
-        let read = reader.read_at(all.len() as u64, &mut chunk)?;
-        match chunk.get(..read) {
-            Some([]) | None => return Ok(all),
-            Some(bytes) => all.extend_from_slice(bytes),
+        if filled == all.len() {
+            all.resize(filled + CHUNK, 0);
+        }
+        match reader.read_at(filled as u64, all.get_mut(filled..).unwrap_or_default())? {
+            0 => break,
+            read => filled += read,
         }
     }
+    all.truncate(filled);
+    Ok(all)
 }
 
 /// Copies a file from an offset on into a new one, durably; the original is not touched.

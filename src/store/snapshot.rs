@@ -91,7 +91,9 @@ pub fn load<M: DeserializeOwned>(disk: &dyn Disk, folder: &StateFolder, seq: Seq
     if format > FORMAT {
         return Err(Error::Newer { path, format });
     }
-    let written: Written<M> = serde_json::from_slice(line).map_err(|error| damaged(error.to_string()))?;
+    // Checked as text once, not string by string.
+    let text = std::str::from_utf8(line).map_err(|error| damaged(error.to_string()))?;
+    let written: Written<M> = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
     if written.seq != seq {
         return Err(damaged(format!("it says seq {}", written.seq)).into());
     }

