@@ -10,6 +10,7 @@ pub mod journal;
 #[cfg(test)]
 mod journal_tests;
 pub mod loose;
+pub mod past;
 pub mod plain;
 pub mod tail;
 pub mod watch;

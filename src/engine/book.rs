@@ -4,6 +4,7 @@
 //! writer of a state folder. What is decided, and when, is not its affair.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -24,12 +25,15 @@ use crate::store::folder::StateFolder;
 use crate::store::journal::{Journal, Place};
 use crate::store::line::Draft;
 use crate::store::recover::Recovered;
-use crate::store::{Store, compact, views};
+use crate::store::{Store, compact, retention, views};
 
 mod view;
 
 /// The journal is the only source of the engine's own model.
 pub const SOURCE: SourceId = SourceId(0);
+
+/// Output is kept for weeks: nobody needs it gone to the hour.
+const TRIM_GAP: Duration = Duration::from_hours(6);
 
 /// How many facts of a replay are held at once.
 const FACTS: usize = 8192;
@@ -43,6 +47,8 @@ pub struct Book {
     compacted: Stamp,
     dirty_since: Option<Stamp>,
     views_written: Option<Stamp>,
+    /// When old session output was last looked for.
+    trimmed: Option<Stamp>,
 }
 
 impl Book {
@@ -63,8 +69,15 @@ impl Book {
             facts.push(Fact::source(SOURCE, SourceFact::Reached(known)));
             let _ = model.apply_all(facts);
         }
-        let mut book =
-            Self { store, model, seq: known, compacted: now, dirty_since: Some(now), views_written: None };
+        let mut book = Self {
+            store,
+            model,
+            seq: known,
+            compacted: now,
+            dirty_since: Some(now),
+            views_written: None,
+            trimmed: None,
+        };
         book.replay(known)?;
         Ok((book, recovered))
     }
@@ -104,7 +117,8 @@ impl Book {
         self.model.advance(now)
     }
 
-    /// Does what is due: moves old delegations to the history, compacts, writes the views.
+    /// Does what is due: moves old delegations to the history, compacts, writes the views, and removes what
+    /// sessions printed long ago.
     pub fn tidy(&mut self, now: Stamp) -> Result<Delta> {
         let delta = self.archive(now)?;
         if self.store.compaction_due(now.since(self.compacted)) {
@@ -112,6 +126,11 @@ impl Book {
         }
         if self.dirty_since.is_some_and(|dirty| views::due(dirty, self.views_written) <= now) {
             self.write_views(now)?;
+        }
+        if self.trimmed.is_none_or(|last| now.since(last) >= TRIM_GAP) {
+            let live = view::live_sessions(&self.model);
+            retention::trim(&*self.store.disk, &self.store.folder, &live, now)?;
+            self.trimmed = Some(now);
         }
         Ok(delta)
     }

@@ -52,6 +52,14 @@ macro_rules! events {
                 }
             }
 
+            /// Returns the event's name if it is one of the table.
+            pub fn known_name(&self) -> Option<&'static str> {
+                match self {
+                    $(Self::$variant(_) => Some($name),)*
+                    Self::Unknown(_) | Self::Unreadable(_) => None,
+                }
+            }
+
             /// Returns the event's data as JSON.
             pub fn data(&self) -> serde_json::Result<String> {
                 match self {

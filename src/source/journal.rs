@@ -14,7 +14,6 @@ use crate::model::event::{Body, Event, payload as p};
 use crate::model::fact::{About, EngineFact, Fact, NodeFact, SourceFact, StatusReport, session, target};
 use crate::model::id::Seq;
 use crate::model::key::{Keys, SourceId};
-use crate::model::name::Name;
 use crate::model::node::Moment;
 use crate::model::time::Stamp;
 use crate::model::words::Field;
@@ -40,7 +39,7 @@ struct Teller<'a> {
 impl Teller<'_> {
     /// Routes an event to what it tells; the table of names is in `model::event`.
     fn tell(&mut self, body: Body) {
-        let name = Name::from(body.name());
+        let name = body.known_name().unwrap_or_default();
         match body {
             // Advice before anything was handed over: nothing in the tree yet.
             Body::Hint(_) => {}
@@ -103,7 +102,7 @@ impl Teller<'_> {
         clippy::wildcard_enum_match_arm,
         reason = "`tell` routes only these here, and names every event"
     )]
-    fn tell_session(&mut self, body: Body, name: Name) {
+    fn tell_session(&mut self, body: Body, name: &'static str) {
         match body {
             Body::Asked(data) => self.asked(data, name),
             Body::Answered(data) | Body::Withdrawn(data) => self.settled(data, name),
@@ -172,14 +171,14 @@ impl Teller<'_> {
     }
 
     /// Tells a status word, and writes the event into the node's timeline.
-    fn status(&mut self, keys: &Keys, report: StatusReport, name: Name) {
+    fn status(&mut self, keys: &Keys, report: StatusReport, name: &'static str) {
         let note = report.why.as_deref().map(Into::into);
         self.node(keys.clone(), NodeFact::Status(report));
         self.happened(keys, name, note);
     }
 
-    fn happened(&mut self, keys: &Keys, name: Name, note: Option<Box<str>>) {
-        let moment = Moment { at: Some(self.at), seq: self.seq, name, note };
+    fn happened(&mut self, keys: &Keys, name: &'static str, note: Option<Box<str>>) {
+        let moment = Moment { at: Some(self.at), seq: self.seq, name: name.into(), note };
         self.node(keys.clone(), NodeFact::Happened(moment));
     }
 

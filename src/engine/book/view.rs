@@ -2,7 +2,7 @@
 //!
 //! Both are made from the model and never read back as the truth.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -61,6 +61,12 @@ pub(super) fn registry(model: &Model) -> BTreeMap<SessionId, Entry> {
             Some((session, entry(node, running, &above)))
         })
         .collect()
+}
+
+/// Returns every session of what is not over: running, starting, or about to be tried again.
+pub(super) fn live_sessions(model: &Model) -> BTreeSet<SessionId> {
+    let nodes = model.nodes().filter(|(_, node)| !node.status.is_ended());
+    nodes.flat_map(|(_, node)| &node.attempts).filter_map(|attempt| attempt.session_id.clone()).collect()
 }
 
 fn entry(node: &Node, attempt: &Attempt, above: &[&Node]) -> Entry {

@@ -6,7 +6,6 @@ use crate::model::fact::{Clock, Description, NodeFact, StatusReport, target};
 use crate::model::handoff::SubtaskSpec;
 use crate::model::id::{DelegationId, TaskId};
 use crate::model::key::{Keys, NodeKey};
-use crate::model::name::Name;
 use crate::model::node::NodeKind;
 use crate::model::words::Field;
 
@@ -19,7 +18,7 @@ impl Teller<'_> {
         }
     }
 
-    pub(super) fn proposed(&mut self, data: p::Proposed, name: Name) {
+    pub(super) fn proposed(&mut self, data: p::Proposed, name: &'static str) {
         let keys = Keys::from(target(&data.delegation_id, None));
         self.born(&keys, data.task_id, data.pattern, None, None);
         if let Some(plan) = data.plan {
@@ -28,12 +27,12 @@ impl Teller<'_> {
         self.status(&keys, report(FIELD, "offered", None, None), name);
     }
 
-    pub(super) fn approved(&mut self, data: &p::Approved, name: Name) {
+    pub(super) fn approved(&mut self, data: &p::Approved, name: &'static str) {
         let keys = Keys::from(target(&data.delegation_id, None));
         self.status(&keys, report(FIELD, "queued", None, None), name);
     }
 
-    pub(super) fn started(&mut self, data: p::Started, name: Name) {
+    pub(super) fn started(&mut self, data: p::Started, name: &'static str) {
         let keys = Keys::from(target(&data.delegation_id, None));
         self.born(&keys, data.task_id, data.pattern, data.subtask_count, data.estimated_duration);
         if let Some(plan) = data.plan {
@@ -43,17 +42,17 @@ impl Teller<'_> {
     }
 
     /// Tells a word with its reason and nothing else.
-    pub(super) fn turn(&mut self, data: p::Turn, word: &'static str, name: Name) {
+    pub(super) fn turn(&mut self, data: p::Turn, word: &'static str, name: &'static str) {
         let keys = Keys::from(target(&data.delegation_id, None));
         self.status(&keys, report(FIELD, word, data.reason, None), name);
     }
 
-    pub(super) fn cancelled(&mut self, data: p::Cancelled, name: Name) {
+    pub(super) fn cancelled(&mut self, data: p::Cancelled, name: &'static str) {
         let keys = Keys::from(target(&data.delegation_id, None));
         self.status(&keys, report(FIELD, "cancelled", data.reason, None), name);
     }
 
-    pub(super) fn completed(&mut self, data: p::Completed, name: Name) {
+    pub(super) fn completed(&mut self, data: p::Completed, name: &'static str) {
         let keys = Keys::from(target(&data.delegation_id, None));
         if let Some(result) = data.result {
             self.node(keys.clone(), NodeFact::Returned(result));
@@ -64,12 +63,12 @@ impl Teller<'_> {
         self.status(&keys, ended(FIELD, data.status), name);
     }
 
-    pub(super) fn failed(&mut self, data: p::Failed, name: Name) {
+    pub(super) fn failed(&mut self, data: p::Failed, name: &'static str) {
         let keys = Keys::from(target(&data.delegation_id, None));
         self.status(&keys, report(FIELD, "failed", data.error, None), name);
     }
 
-    pub(super) fn budget_reached(&mut self, data: p::BudgetReached, name: Name) {
+    pub(super) fn budget_reached(&mut self, data: p::BudgetReached, name: &'static str) {
         let keys = Keys::from(target(&data.delegation_id, None));
         if let Some(budget) = data.budget {
             self.node(keys.clone(), NodeFact::Budgeted(budget));
@@ -77,7 +76,7 @@ impl Teller<'_> {
         self.happened(&keys, name, data.level.map(Into::into));
     }
 
-    pub(super) fn rolled_back(&mut self, data: p::RolledBack, name: Name) {
+    pub(super) fn rolled_back(&mut self, data: p::RolledBack, name: &'static str) {
         let keys = Keys::from(target(&data.delegation_id, None));
         self.happened(&keys, name, data.reason.map(Into::into));
     }

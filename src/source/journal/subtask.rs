@@ -16,7 +16,7 @@ use crate::model::words::Field;
 const FIELD: Field = Field::Task;
 
 impl Teller<'_> {
-    pub(super) fn subtask_started(&mut self, data: p::SubtaskStarted, name: Name) {
+    pub(super) fn subtask_started(&mut self, data: p::SubtaskStarted, name: &'static str) {
         let keys = step(&data.delegation_id, &data.subtask_id, data.session_id.as_ref());
         let agent: Option<Name> = data.agent_id.map(Into::into);
         let model: Option<Name> = data.model.map(Into::into);
@@ -56,13 +56,13 @@ impl Teller<'_> {
         self.used(keys, id, data.model, data.usage, data.cost);
     }
 
-    pub(super) fn subtask_turn(&mut self, data: p::SubtaskTurn, word: &'static str, name: Name) {
+    pub(super) fn subtask_turn(&mut self, data: p::SubtaskTurn, word: &'static str, name: &'static str) {
         let keys = step(&data.delegation_id, &data.subtask_id, data.session_id.as_ref());
         self.finish_by(&keys, data.deadline);
         self.status(&keys, report(FIELD, word, data.reason, data.attempt), name);
     }
 
-    pub(super) fn subtask_completed(&mut self, data: p::SubtaskCompleted, name: Name) {
+    pub(super) fn subtask_completed(&mut self, data: p::SubtaskCompleted, name: &'static str) {
         let keys = step(&data.delegation_id, &data.subtask_id, data.session_id.as_ref());
         if let Some(result) = data.result {
             self.node(keys.clone(), NodeFact::Returned(result));
@@ -74,7 +74,7 @@ impl Teller<'_> {
         self.status(&keys, end, name);
     }
 
-    pub(super) fn subtask_failed(&mut self, data: p::SubtaskFailed, name: Name) {
+    pub(super) fn subtask_failed(&mut self, data: p::SubtaskFailed, name: &'static str) {
         let keys = step(&data.delegation_id, &data.subtask_id, data.session_id.as_ref());
         if let Some(result) = data.result {
             self.node(keys.clone(), NodeFact::Returned(result));
@@ -83,7 +83,7 @@ impl Teller<'_> {
         self.status(&keys, StatusReport { retryable: data.retryable, ..failed }, name);
     }
 
-    pub(super) fn subtask_retried(&mut self, data: p::SubtaskRetried, name: Name) {
+    pub(super) fn subtask_retried(&mut self, data: p::SubtaskRetried, name: &'static str) {
         let keys = step(&data.delegation_id, &data.subtask_id, None);
         let description = Description {
             agent: data.agent_id.map(Into::into),
@@ -96,7 +96,7 @@ impl Teller<'_> {
         self.happened(&keys, name, data.reason.map(Into::into));
     }
 
-    pub(super) fn subtask_skipped(&mut self, data: p::SubtaskSkipped, name: Name) {
+    pub(super) fn subtask_skipped(&mut self, data: p::SubtaskSkipped, name: &'static str) {
         let keys = step(&data.delegation_id, &data.subtask_id, None);
         if let Some(result) = data.result {
             self.node(keys.clone(), NodeFact::Returned(result));
@@ -104,7 +104,7 @@ impl Teller<'_> {
         self.status(&keys, report(FIELD, "skipped", data.reason, None), name);
     }
 
-    pub(super) fn agent_started(&mut self, data: p::AgentStarted, name: Name) {
+    pub(super) fn agent_started(&mut self, data: p::AgentStarted, name: &'static str) {
         let mut keys = agent(&data.session_id, &data.agent_id);
         if let Some(call) = data.tool_use_id {
             keys = keys.and(NodeKey::ToolUse(call.into()));
@@ -139,7 +139,7 @@ impl Teller<'_> {
         self.used(keys, id, data.model, data.usage, data.cost);
     }
 
-    pub(super) fn agent_ended(&mut self, data: p::AgentEnded, name: Name) {
+    pub(super) fn agent_ended(&mut self, data: p::AgentEnded, name: &'static str) {
         let keys = agent(&data.session_id, &data.agent_id);
         if let Some(result) = data.result {
             self.node(keys.clone(), NodeFact::Returned(result));
@@ -148,7 +148,7 @@ impl Teller<'_> {
         self.status(&keys, end, name);
     }
 
-    pub(super) fn asked(&mut self, data: p::Asked, name: Name) {
+    pub(super) fn asked(&mut self, data: p::Asked, name: &'static str) {
         let keys = asker(&data);
         let question = Question {
             question_id: data.question_id,
@@ -162,7 +162,7 @@ impl Teller<'_> {
         self.node(keys, NodeFact::Asked(Box::new(question)));
     }
 
-    pub(super) fn settled(&mut self, data: p::Answered, name: Name) {
+    pub(super) fn settled(&mut self, data: p::Answered, name: &'static str) {
         if let Some(id) = &data.session_id {
             let keys = Keys::from(session(id));
             self.happened(&keys, name, data.answer.or(data.reason).map(Into::into));
@@ -211,7 +211,7 @@ impl Teller<'_> {
         self.node(keys, NodeFact::Attempted(Box::new(attempt)));
     }
 
-    pub(super) fn session_ended(&mut self, data: p::SessionEnded, name: Name) {
+    pub(super) fn session_ended(&mut self, data: p::SessionEnded, name: &'static str) {
         let keys = Keys::from(session(&data.session_id));
         let attempt = Attempt {
             attempt: data.attempt.unwrap_or(0),

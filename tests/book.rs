@@ -1,0 +1,183 @@
+//! The engine's memory: what it writes is there again after a crash, old delegations go to the history
+//! whole, and the files beside the journal say what it says.
+
+#![expect(clippy::unwrap_used, reason = "a test fails where something is not there")]
+
+use std::fs;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use quarterdeck::engine::book::{Book, SOURCE};
+use quarterdeck::model::record::{Record, model_record, records};
+use quarterdeck::model::time::Stamp;
+use quarterdeck::source::past;
+use quarterdeck::store::disk::RealDisk;
+use quarterdeck::store::error::Error;
+use quarterdeck::store::folder::StateFolder;
+use quarterdeck::store::history::Cursor;
+use quarterdeck::synth::Fleet;
+
+fn now() -> Stamp {
+    Stamp::from_millis(1_790_000_000_000)
+}
+
+fn temp() -> (tempfile::TempDir, StateFolder) {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = StateFolder::at(temp.path().join(".quarterdeck"));
+    (temp, folder)
+}
+
+fn open(folder: &StateFolder) -> Book {
+    Book::open(folder.clone(), Arc::new(RealDisk), now()).unwrap().0
+}
+
+fn fleet(ended: usize, live: usize) -> Fleet {
+    Fleet { ended, live, subtasks: 3, seed: 11, now: now() }
+}
+
+#[test]
+fn what_was_written_is_there_again_with_and_without_a_snapshot() {
+    let (_temp, folder) = temp();
+    let mut lines = fleet(4, 3).events();
+    let mut book = open(&folder);
+    let _ = book.write(now(), lines.by_ref().take(60)).unwrap();
+    let before = model_record(book.model(), SOURCE);
+    drop(book);
+    let mut book = open(&folder);
+    assert_eq!(model_record(book.model(), SOURCE), before);
+    book.compact(now()).unwrap();
+    let _ = book.write(now(), lines).unwrap();
+    let before = model_record(book.model(), SOURCE);
+    drop(book);
+    let book = open(&folder);
+    assert_eq!(model_record(book.model(), SOURCE), before);
+    book.model().audit().unwrap();
+}
+
+#[test]
+fn a_second_book_on_the_same_folder_is_refused_with_the_pid_of_the_first() {
+    let (_temp, folder) = temp();
+    let _book = open(&folder);
+    let refused = Book::open(folder, Arc::new(RealDisk), now()).map(drop).unwrap_err();
+    assert!(matches!(refused, Error::InUse { pid: Some(pid), .. } if pid == std::process::id()), "{refused}");
+}
+
+/// Returns every page of the history, newest first.
+fn history(folder: &StateFolder, limit: usize) -> Vec<Record> {
+    let mut all = Vec::new();
+    let mut cursor = Some(Cursor::default());
+    while let Some(at) = cursor {
+        let page = past::page(Arc::new(RealDisk), folder, at, limit).unwrap();
+        assert_eq!(page.skipped, 0);
+        all.extend(page.records);
+        cursor = page.next;
+    }
+    all
+}
+
+#[test]
+fn what_ended_long_ago_leaves_the_model_whole_and_every_record_is_kept() {
+    let (_temp, folder) = temp();
+    let mut book = open(&folder);
+    let _ = book.write(now(), fleet(5, 2).events()).unwrap();
+    let mut ended: Vec<Record> =
+        records(book.model()).into_iter().filter(|record| record.completed_at.is_some()).collect();
+    assert_eq!(ended.len(), 5);
+    let _ = book.archive(now().plus(Duration::from_hours(12))).unwrap();
+    assert_eq!(book.model().roots().len(), 7, "not a day old yet");
+    let _ = book.archive(now().plus(Duration::from_hours(25))).unwrap();
+    assert_eq!(book.model().roots().len(), 2, "only what is live is left");
+    book.model().audit().unwrap();
+    ended.reverse();
+    assert_eq!(history(&folder, 2), ended, "steps, tokens and timeline with them, newest first");
+    assert!(ended.iter().all(|record| record.timeline.len() == 2 && record.subtasks.len() == 3));
+    // The same after a restart, and none is written twice.
+    drop(book);
+    let mut book = open(&folder);
+    assert_eq!(book.model().roots().len(), 2);
+    let _ = book.archive(now().plus(Duration::from_hours(26))).unwrap();
+    assert_eq!(history(&folder, 100).len(), 5);
+}
+
+#[test]
+fn of_very_many_that_ended_only_the_latest_stay() {
+    let (_temp, folder) = temp();
+    let mut book = open(&folder);
+    let _ = book.write(now(), fleet(230, 3).events()).unwrap();
+    let _ = book.tidy(now()).unwrap();
+    assert_eq!(book.model().roots().len(), 203);
+    assert_eq!(history(&folder, 7).len(), 30);
+}
+
+#[test]
+fn a_crash_between_history_and_journal_writes_the_record_again_and_shows_it_once() {
+    let (_temp, folder) = temp();
+    let mut book = open(&folder);
+    let _ = book.write(now(), fleet(1, 0).events()).unwrap();
+    let record = records(book.model()).remove(0);
+    let raw = serde_json::value::to_raw_value(&record).unwrap();
+    // As if the engine had died right after this.
+    book.store().history.append(&[(record.delegation_id.clone().unwrap(), raw)]).unwrap();
+    drop(book);
+    let mut book = open(&folder);
+    let _ = book.archive(now().plus(Duration::from_hours(30))).unwrap();
+    assert_eq!(history(&folder, 10), [record]);
+}
+
+#[test]
+fn the_views_say_what_the_model_says() {
+    let (_temp, folder) = temp();
+    let mut book = open(&folder);
+    let _ = book.write(now(), fleet(2, 4).events()).unwrap();
+    let _ = book.tidy(now()).unwrap();
+    let read = |path| serde_json::from_slice::<serde_json::Value>(&fs::read(path).unwrap()).unwrap();
+    let store = read(folder.delegations_json());
+    assert_eq!(store["seq"], book.seq().0);
+    let told: Vec<Record> = serde_json::from_value(store["delegations"].clone()).unwrap();
+    assert_eq!(told, records(book.model()));
+    let registry = read(folder.registry_json());
+    let sessions = registry.as_object().unwrap();
+    assert_eq!(sessions.len(), 4, "one for each delegation under way");
+    let nine =
+        "command subagent task_number start_time timeout deadline status delegation_depth delegation_path";
+    for entry in sessions.values() {
+        assert!(nine.split(' ').all(|field| entry.get(field).is_some()), "{entry}");
+        assert_eq!(entry["delegation_depth"], 1);
+        assert_eq!(entry["delegation_path"].as_array().unwrap().len(), 3, "{entry}");
+    }
+}
+
+#[test]
+fn a_busy_journal_is_compacted_by_itself() {
+    let (_temp, folder) = temp();
+    let mut book = open(&folder);
+    let _ = book.write(now(), fleet(40, 0).events()).unwrap();
+    let _ = book.tidy(now()).unwrap();
+    assert_eq!(fs::read_dir(folder.snapshot_dir()).unwrap().count(), 0, "too soon");
+    let _ = book.tidy(now().plus(Duration::from_secs(10))).unwrap();
+    assert_eq!(fs::read_dir(folder.snapshot_dir()).unwrap().count(), 1);
+}
+
+#[test]
+fn old_session_output_goes_and_no_record_of_what_happened() {
+    let (_temp, folder) = temp();
+    let mut book = open(&folder);
+    let _ = book.write(now(), fleet(1, 1).events()).unwrap();
+    let live = records(book.model()).into_iter().find(|record| record.completed_at.is_none()).unwrap();
+    let mut attempts = live.subtasks.iter().flat_map(|step| &step.attempts);
+    let running = attempts.find(|attempt| attempt.ended_at.is_none()).unwrap().session_id.clone().unwrap();
+    let old = SystemTime::UNIX_EPOCH + Duration::from_hours(24);
+    for session in ["sess_1_gone00", running.as_str()] {
+        let path = folder.session_dir(session).unwrap();
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("out"), "x").unwrap();
+        for path in [path.join("out"), path] {
+            fs::File::open(path).unwrap().set_modified(old).unwrap();
+        }
+    }
+    let seq = book.seq();
+    let _ = book.tidy(now()).unwrap();
+    let left = fs::read_dir(folder.sessions_dir()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(left.collect::<Vec<_>>(), [running.as_str()], "what runs keeps its output");
+    assert_eq!((book.seq(), book.model().roots().len()), (seq, 2));
+}
