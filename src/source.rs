@@ -6,6 +6,7 @@
 
 pub mod feed;
 pub mod follow;
+mod health;
 pub mod journal;
 #[cfg(test)]
 mod journal_tests;

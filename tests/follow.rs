@@ -193,7 +193,76 @@ fn damage_is_told_with_its_place_and_the_last_good_state_is_kept() {
         assert_same(&watcher.look(), &before, "kept");
     }
     let SourceState::Corrupt { what, .. } = watcher.state() else { panic!("{:?}", watcher.state()) };
-    assert!(what.contains(".jsonl is damaged at seq 11"), "{what}");
+    assert!(what.contains(".jsonl is damaged at line 12, seq 11"), "{what}");
+}
+
+/// Everything in the folder's journal, replaced by what `change` makes of it.
+fn spoil(folder: &StateFolder, change: impl Fn(&Path)) {
+    for entry in fs::read_dir(folder.journal_dir()).unwrap() {
+        change(&entry.unwrap().path());
+    }
+}
+
+#[test]
+fn a_journal_that_is_spoiled_or_vanishes_takes_nothing_back() {
+    type Change = (&'static str, fn(&Path));
+    let changes: [Change; 4] = [
+        ("emptied", |path| fs::write(path, "").unwrap()),
+        ("overwritten", |path| fs::write(path, "garbage\n").unwrap()),
+        ("zeroed", |path| fs::write(path, [0; 4096]).unwrap()),
+        ("removed", |path| fs::remove_file(path).unwrap()),
+    ];
+    for with_snapshot in [false, true] {
+        for (what, change) in changes {
+            let (_temp, folder) = temp();
+            let mut lines = story(12).into_iter();
+            let mut book = open(&folder);
+            let _ = book.write(now(), lines.by_ref().take(50)).unwrap();
+            if with_snapshot {
+                book.compact(now()).unwrap();
+                let _ = book.write(now(), lines.by_ref().take(20)).unwrap();
+            }
+            let mut watcher = Watcher::of(&folder);
+            let before = watcher.look();
+            drop(book);
+            spoil(&folder, change);
+            for _ in 0..3 {
+                assert_same(&watcher.look(), &before, what);
+            }
+            let (state, gone) = (watcher.state(), what == "removed" && !with_snapshot);
+            let expected = if gone {
+                matches!(state, SourceState::Missing { .. })
+            } else {
+                matches!(state, SourceState::Corrupt { .. })
+            };
+            assert!(expected, "{what}, snapshot {with_snapshot}: {state:?}");
+            // Whoever comes only now is told that something is wrong too.
+            let mut late = Watcher::of(&folder);
+            late.look();
+            assert_eq!(late.state().clone(), state.clone(), "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_line_that_is_whole_but_no_event_keeps_its_place() {
+    use quarterdeck::store::line::{check, seal};
+    let (_temp, folder) = temp();
+    let mut lines = story(13).into_iter();
+    let mut book = open(&folder);
+    let _ = book.write(now(), lines.by_ref().take(5)).unwrap();
+    drop(book);
+    let mut line = br#"{"seq":6,"at":"no time","type":"delegation:paused","data":{},"synced":5"#.to_vec();
+    seal(&mut line, 0);
+    assert!(check(line.strip_suffix(b"\n").unwrap()).is_ok());
+    append(&last_segment(&folder), &line);
+    let mut watcher = Watcher::of(&folder);
+    watcher.look();
+    assert_eq!((watcher.follower.seq(), watcher.state()), (Seq(6), &SourceState::Ok));
+    assert_eq!(watcher.model.anomalies().total(), 1);
+    let mut book = open(&folder);
+    let _ = book.write(now(), lines.by_ref().take(5)).unwrap();
+    assert_same(&watcher.look(), &text(book.model()), "after it");
 }
 
 #[test]

@@ -170,14 +170,58 @@ fn a_session_that_names_its_step_is_that_step_and_where_the_files_disagree_it_sh
     let mut pair = Pair::new();
     pair.store(r#"{"delegations":[{"id":"d1","status":"running","subtasks":[{"id":"s1","title":"Step","status":"completed"}]}]}"#);
     pair.registry(r#"{"sess_1_abcdef":{"delegation_id":"d1","subtask_id":"s1","status":"running","pid":7}}"#);
-    let node = pair.node("d1/s1").unwrap();
+    let node = pair.node("d1\u{1f}s1").unwrap();
     assert!(node.keys.contains(&NodeKey::Session("sess_1_abcdef".into())));
     assert_eq!(node.claims.len(), 2);
     assert_eq!(node.dissent().count(), 1, "one says done, the other running");
     // The registry takes its word back, and the step stays.
     pair.registry("{}");
-    let node = pair.node("d1/s1").unwrap();
+    let node = pair.node("d1\u{1f}s1").unwrap();
     assert_eq!((node.status.word(), node.dissent().count()), (StatusWord::Done, 0));
+}
+
+#[test]
+fn of_two_records_with_one_id_the_later_counts_alone_and_it_is_said() {
+    let mut pair = Pair::new();
+    pair.store(
+        r#"{"delegations":[{"id":"d1","status":"failed","reason":"x","title":"One"},{"id":"d1","status":"completed"}]}"#,
+    );
+    let node = pair.node("d1").unwrap();
+    assert_eq!(
+        (node.status.word(), node.title.as_deref(), node.status.why()),
+        (StatusWord::Done, None, None)
+    );
+    assert!(
+        matches!(pair.state(STORE), SourceState::Partial { what } if what.contains("1 record with an id"))
+    );
+}
+
+#[test]
+fn a_delegation_is_never_mistaken_for_a_step_of_another() {
+    let mut pair = Pair::new();
+    pair.store(
+        r#"{"delegations":[{"id":"a","status":"running","subtasks":[{"id":"1","status":"pending"}]},{"id":"a/1","status":"completed"}]}"#,
+    );
+    assert_eq!(pair.model.len(), 3);
+}
+
+#[test]
+fn a_file_of_another_kind_is_refused_and_not_shown_as_delegations() {
+    for other in [
+        r#"{"version":"1.1.0","sessions":{"s":{}},"anchors":{"a":[]}}"#,
+        "null",
+        "42",
+        r#"[{"x":1}]"#,
+        r#"{"tasks":[]}"#,
+    ] {
+        let mut pair = Pair::new();
+        pair.store(&one("accepted"));
+        pair.store(other);
+        assert!(matches!(pair.state(STORE), SourceState::Corrupt { .. }), "{other}: {:?}", pair.state(STORE));
+        assert!(pair.node("d1").is_some(), "the last good state is kept");
+        pair.registry(other);
+        assert!(matches!(pair.state(REGISTRY), SourceState::Corrupt { .. }), "{other}");
+    }
 }
 
 #[test]

@@ -56,7 +56,7 @@ impl Book {
     pub fn open(folder: StateFolder, disk: Arc<dyn Disk>, now: Stamp) -> Result<(Self, Recovered)> {
         let (store, recovered) = Store::open(folder, disk, now)?;
         let mut model = Model::default();
-        let root = store.folder.root.parent().unwrap_or(&store.folder.root).display().to_string().into();
+        let root = store.folder.project().display().to_string().into();
         let _ = model.apply(Fact::source(SOURCE, SourceFact::Opened { kind: SourceKind::Engine, root }));
         let mut known = Seq(0);
         if let Some(snapshot) = &recovered.snapshot {
@@ -181,20 +181,13 @@ impl Book {
     fn replay(&mut self, after: Seq) -> Result<()> {
         let Self { store, model, .. } = self;
         let mut facts = Vec::new();
-        let mut bad = None;
         let last = store.replay(after, |seq, line| {
-            match Event::read(line) {
-                Ok(event) => journal::facts(event, SOURCE, &mut facts),
-                Err(error) => bad = bad.take().or(Some((seq, error.to_string()))),
-            }
+            journal::line_facts(line, seq, SOURCE, &mut facts);
             if facts.len() > FACTS {
                 let _ = model.apply_all(facts.drain(..));
             }
         })?;
         let _ = model.apply_all(facts);
-        if let Some((seq, what)) = bad {
-            return Err(Error::damaged(&store.folder.journal_dir(), what).seq(seq).into());
-        }
         self.seq = last;
         Ok(())
     }

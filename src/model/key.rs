@@ -83,6 +83,9 @@ impl SourceKind {
 #[serde(transparent)]
 pub struct SourceId(pub u16);
 
+/// Stands between a foreign delegation's id and its step's; no id has it, and it is shown as a slash.
+pub const STEP_MARK: char = '\u{1f}';
+
 /// One name of a node.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -145,7 +148,7 @@ impl fmt::Display for NodeKey {
             Self::CliSession(tool, id) | Self::CliAgent(tool, id) => write!(f, "{tool}:{id}"),
             Self::ToolUse(id) => write!(f, "call:{id}"),
             Self::Process(pid, start) => write!(f, "pid:{pid}@{start}"),
-            Self::Foreign(_, id) => write!(f, "{id}"),
+            Self::Foreign(_, id) => write!(f, "{}", id.replace(STEP_MARK, "/")),
         }
     }
 }

@@ -26,6 +26,24 @@ pub fn facts(event: Event, source: SourceId, out: &mut Vec<Fact>) {
     out.push(Fact::source(source, SourceFact::Reached(event.seq)));
 }
 
+/// Tells what a checked line of the journal says. One that is no event keeps its place: a person can see
+/// that it was there, and what comes after it is read.
+pub fn line_facts(line: &[u8], seq: Seq, source: SourceId, out: &mut Vec<Fact>) {
+    match Event::read(line) {
+        Ok(event) => facts(event, source, out),
+        Err(error) => {
+            let anomaly = Anomaly {
+                misfit: Misfit::Unreadable,
+                at: None,
+                about: format!("event {seq}").into(),
+                what: error.to_string().into(),
+            };
+            out.push(Fact { source, at: None, about: About::Anomaly(anomaly) });
+            out.push(Fact::source(source, SourceFact::Reached(seq)));
+        }
+    }
+}
+
 /// Collects the facts of one event.
 struct Teller<'a> {
     source: SourceId,

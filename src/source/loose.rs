@@ -13,7 +13,7 @@ pub struct Loose<'a>(pub &'a Map<String, Value>);
 impl<'a> Loose<'a> {
     /// Returns the first of these fields that is there and not null.
     pub fn any(self, names: &[&str]) -> Option<&'a Value> {
-        names.iter().find_map(|name| self.0.get(*name)).filter(|value| !value.is_null())
+        names.iter().find_map(|name| self.0.get(*name).filter(|value| !value.is_null()))
     }
 
     /// Returns text; a number is text too, and of an object its name.
@@ -80,13 +80,14 @@ mod tests {
     #[test]
     fn values_are_what_they_can_be() {
         let value: Value = serde_json::from_str(
-            r#"{"id":7,"agent":{"name":"executor","prompt":"…"},"at":"$(date)","ms":1770534012191,
+            r#"{"id":7,"nothing":null,"agent":{"name":"executor","prompt":"…"},"at":"$(date)","ms":1770534012191,
                 "s":1735460684,"iso":"2026-01-01T00:00:00Z","n":"12","list":["a",3,{"name":"b"},null],"one":"x"}"#,
         )
         .unwrap();
         let loose = Loose(value.as_object().unwrap());
         assert_eq!(loose.text(&["id"]).as_deref(), Some("7"));
         assert_eq!(loose.text(&["missing", "agent"]).as_deref(), Some("executor"));
+        assert_eq!(loose.text(&["nothing", "agent"]).as_deref(), Some("executor"), "null is not told");
         assert_eq!(loose.stamp(&["at"]), None);
         assert_eq!(loose.stamp(&["ms"]).unwrap().millis(), 1_770_534_012_191);
         assert_eq!(loose.stamp(&["s"]).unwrap().millis(), 1_735_460_684_000);

@@ -10,16 +10,15 @@ mod store;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::feed::{Batch, Feed};
+use super::health::Health;
 use super::whole::{Look, Whole};
 use crate::model::fact::{Fact, NodeFact, SourceFact, SourceState};
 use crate::model::key::{NodeKey, SourceId, SourceKind};
 use crate::model::time::Stamp;
-use crate::store::disk::{Disk, RealDisk};
 
 /// Which source numbers the two files have.
 #[derive(Debug, Clone, Copy)]
@@ -30,7 +29,6 @@ pub struct PairIds {
 
 /// A store and a registry, or one of them.
 pub struct Plain {
-    disk: Arc<dyn Disk>,
     store: Option<File>,
     registry: Option<File>,
     ids: PairIds,
@@ -45,17 +43,21 @@ struct File {
     source: SourceId,
     /// A checksum of each entry that was told, by its key: what is the same need not be told again.
     told: HashMap<NodeKey, u32>,
-    state: Option<SourceState>,
+    health: Health,
     is_open: bool,
-    /// The last good reading.
+    /// The last reading that was JSON, and what was odd about it.
     value: Option<Value>,
+    warning: Option<String>,
 }
 
 /// What a reading found: the entries with their facts, and what could not be read.
 #[derive(Default)]
 struct Reading {
     entries: Vec<Entry>,
+    /// What of it could not be read.
     trouble: Option<String>,
+    /// Why all of it is something else than expected: then nothing of it counts.
+    refused: Option<String>,
     /// Whether our own engine wrote it, so that its delegations have their own keys.
     is_ours: bool,
 }
@@ -72,63 +74,62 @@ impl Plain {
     pub fn new(store: Option<PathBuf>, registry: Option<PathBuf>, ids: PairIds) -> Self {
         let store = store.map(|path| File::new(path, ids.store));
         let registry = registry.map(|path| File::new(path, ids.registry));
-        Self { disk: Arc::new(RealDisk), store, registry, ids, tasks: HashMap::new(), store_is_ours: false }
+        Self { store, registry, ids, tasks: HashMap::new(), store_is_ours: false }
     }
 }
 
 impl File {
     fn new(path: PathBuf, source: SourceId) -> Self {
         let whole = Whole::new(path);
-        Self { whole, source, told: HashMap::new(), state: None, is_open: false, value: None }
+        Self {
+            whole,
+            source,
+            told: HashMap::new(),
+            health: Health::of(source),
+            is_open: false,
+            value: None,
+            warning: None,
+        }
     }
 
     /// Looks at the file; returns whether there is another good reading than before.
-    fn look(&mut self, disk: &dyn Disk, now: Stamp, batch: &mut Batch) -> bool {
+    fn look(&mut self, now: Stamp, batch: &mut Batch) -> bool {
         if !std::mem::replace(&mut self.is_open, true) {
             let root = self.whole.path().display().to_string().into();
             batch.facts.push(Fact::source(self.source, SourceFact::Opened { kind: SourceKind::Plain, root }));
         }
-        match self.whole.look(disk, now) {
+        match self.whole.look() {
             Look::Same => false,
             Look::Content(bytes) => match document::last(&bytes) {
                 Ok((value, warning)) => {
-                    self.value = Some(value);
-                    self.tell_state(warning.map_or(SourceState::Ok, partial), batch);
+                    (self.value, self.warning) = (Some(value), warning);
                     true
                 }
                 Err(what) => {
-                    self.tell_state(SourceState::Corrupt { since: now, what: what.into() }, batch);
+                    self.health.tell(SourceState::Corrupt { since: now, what: what.into() }, batch);
                     false
                 }
             },
             Look::Missing => {
                 let what = format!("{} is not there", self.whole.path().display()).into();
-                self.tell_state(SourceState::Missing { what }, batch);
+                self.health.tell(SourceState::Missing { what }, batch);
                 false
             }
             Look::Failed(error) => {
                 let what = format!("cannot read {}: {error}", self.whole.path().display()).into();
-                self.tell_state(SourceState::Corrupt { since: now, what }, batch);
+                self.health.tell(SourceState::Corrupt { since: now, what }, batch);
                 false
             }
         }
     }
 
-    fn tell_state(&mut self, state: SourceState, batch: &mut Batch) {
-        // Since when it is corrupt is since it was first found so.
-        let stays_corrupt =
-            matches!((&self.state, &state), (Some(SourceState::Corrupt { .. }), SourceState::Corrupt { .. }));
-        if !stays_corrupt && self.state.as_ref() != Some(&state) {
-            self.state = Some(state.clone());
-            batch.facts.push(Fact::source(self.source, SourceFact::State(state)));
-        }
-    }
-
     /// Tells what differs from what was told before.
-    fn tell(&mut self, found: Reading, batch: &mut Batch) {
-        if let Some(trouble) = found.trouble {
-            self.tell_state(partial(trouble), batch);
+    fn tell(&mut self, found: Reading, now: Stamp, batch: &mut Batch) {
+        if let Some(what) = found.refused {
+            return self.health.tell(SourceState::Corrupt { since: now, what: what.into() }, batch);
         }
+        let trouble = found.trouble.or_else(|| self.warning.clone());
+        self.health.tell(trouble.map_or(SourceState::Ok, partial), batch);
         let mut gone = std::mem::take(&mut self.told);
         for entry in found.entries {
             if gone.remove(&entry.key) != Some(entry.crc) {
@@ -147,21 +148,22 @@ impl Feed for Plain {
         let mut batch = Batch::default();
         let mut store_changed = false;
         if let Some(file) = &mut self.store
-            && file.look(&*self.disk, now, &mut batch)
+            && file.look(now, &mut batch)
             && let Some(value) = &file.value
         {
             let found = store::entries(value, self.ids.store, &mut self.tasks);
             self.store_is_ours = found.is_ours;
-            file.tell(found, &mut batch);
+            file.tell(found, now, &mut batch);
             store_changed = true;
         }
         if let Some(file) = &mut self.registry {
+            let changed = file.look(now, &mut batch);
             // A session may belong to a task that the store has only now.
-            let changed = file.look(&*self.disk, now, &mut batch) || store_changed;
-            if let (true, Some(value)) = (changed, &file.value) {
+            let again = changed || (store_changed && !file.health.is_corrupt());
+            if let (true, Some(value)) = (again, &file.value) {
                 let naming = registry::Naming { ids: self.ids, ours: self.store_is_ours, tasks: &self.tasks };
                 let found = registry::entries(value, &naming);
-                file.tell(found, &mut batch);
+                file.tell(found, now, &mut batch);
             }
         }
         batch

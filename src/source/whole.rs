@@ -3,16 +3,17 @@
 //! A writer may truncate and write in place, so a reading may meet an empty or half a file: that is for
 //! the parser to notice, and to keep its last good state. Here is decided only whether to look again.
 
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-use crate::model::time::Stamp;
-use crate::store::disk::{Disk, Stat, read};
+use std::time::{Duration, SystemTime};
 
 /// A file that was written so lately may be written again without a visible change of its time: clocks of
 /// file systems are coarse.
 const RACY: Duration = Duration::from_secs(2);
+/// No store or registry is larger; whatever is, is something else, and must not eat the memory.
+const LARGEST: u64 = 256 * 1024 * 1024;
 
 /// A file that is read as a whole.
 #[derive(Debug, Clone)]
@@ -21,10 +22,19 @@ pub struct Whole {
     seen: Option<Seen>,
 }
 
+/// What tells one content of a file from another without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamped {
+    len: u64,
+    inode: u64,
+    modified: SystemTime,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Seen {
-    stat: Stat,
-    at: Stamp,
+    stamped: Stamped,
+    /// Whether it was old enough when it was read to tell every later change.
+    settled: bool,
     crc: u32,
 }
 
@@ -53,55 +63,58 @@ impl Whole {
     }
 
     /// Looks whether there is anything new.
-    pub fn look(&mut self, disk: &dyn Disk, now: Stamp) -> Look {
-        let stat = match disk.stat(&self.path) {
-            Ok(Some(stat)) => stat,
-            Ok(None) => {
+    pub fn look(&mut self) -> Look {
+        match self.read_if_changed() {
+            Ok(Some(content)) => Look::Content(content),
+            Ok(None) => Look::Same,
+            Err(error) => {
                 self.seen = None;
-                return Look::Missing;
+                if error.kind() == io::ErrorKind::NotFound { Look::Missing } else { Look::Failed(error) }
             }
-            Err(error) => return Look::Failed(error),
-        };
-        let settled = |seen: &Seen| seen.stat == stat && stat.modified.plus(RACY) < seen.at;
-        if self.seen.as_ref().is_some_and(settled) {
-            return Look::Same;
         }
-        match read(disk, &self.path) {
-            Ok(content) => {
-                let crc = crc32fast::hash(&content);
-                let same = self.seen.is_some_and(|seen| seen.crc == crc);
-                self.seen = Some(Seen { stat, at: now, crc });
-                if same { Look::Same } else { Look::Content(content) }
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Look::Missing,
-            Err(error) => Look::Failed(error),
+    }
+
+    fn read_if_changed(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let found = fs::metadata(&self.path)?;
+        if !found.is_file() {
+            return Err(io::Error::other("it is not a file"));
         }
+        if found.len() > LARGEST {
+            return Err(io::Error::other("it is larger than 256 MiB"));
+        }
+        let stamped = Stamped { len: found.len(), inode: found.ino(), modified: found.modified()? };
+        if self.seen.is_some_and(|seen| seen.settled && seen.stamped == stamped) {
+            return Ok(None);
+        }
+        let settled = SystemTime::now().duration_since(stamped.modified).is_ok_and(|age| age > RACY);
+        let mut content = Vec::new();
+        File::open(&self.path)?.take(LARGEST + 1).read_to_end(&mut content)?;
+        let crc = crc32fast::hash(&content);
+        let is_news = self.seen.is_none_or(|seen| seen.crc != crc);
+        self.seen = Some(Seen { stamped, settled, crc });
+        Ok(is_news.then_some(content))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
-    use crate::store::disk::RealDisk;
 
     #[test]
     fn content_is_given_once_and_again_when_it_changes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.json");
         let mut whole = Whole::new(&path);
-        let later = Stamp::from_millis(4_000_000_000_000);
-        assert!(matches!(whole.look(&RealDisk, later), Look::Missing));
+        assert!(matches!(whole.look(), Look::Missing));
         fs::write(&path, "one").unwrap();
-        assert!(matches!(whole.look(&RealDisk, later), Look::Content(text) if text == b"one"));
-        assert!(matches!(whole.look(&RealDisk, later), Look::Same));
+        assert!(matches!(whole.look(), Look::Content(text) if text == b"one"));
+        assert!(matches!(whole.look(), Look::Same));
         // Replaced by rename, as careful writers do.
         fs::write(folder.path().join("temp"), "two").unwrap();
         fs::rename(folder.path().join("temp"), &path).unwrap();
-        assert!(matches!(whole.look(&RealDisk, later), Look::Content(text) if text == b"two"));
+        assert!(matches!(whole.look(), Look::Content(text) if text == b"two"));
         fs::remove_file(&path).unwrap();
-        assert!(matches!(whole.look(&RealDisk, later), Look::Missing));
+        assert!(matches!(whole.look(), Look::Missing));
     }
 
     #[test]
@@ -109,11 +122,27 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.json");
         fs::write(&path, "one").unwrap();
-        let modified = RealDisk.stat(&path).unwrap().unwrap().modified;
+        let modified = fs::metadata(&path).unwrap().modified().unwrap();
         let mut whole = Whole::new(&path);
-        assert!(matches!(whole.look(&RealDisk, modified), Look::Content(_)));
-        // Same size, same inode, and perhaps the same time.
+        assert!(matches!(whole.look(), Look::Content(_)));
+        // Same size, same inode, and the same time.
         fs::write(&path, "two").unwrap();
-        assert!(matches!(whole.look(&RealDisk, modified), Look::Content(text) if text == b"two"));
+        File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+        assert!(matches!(whole.look(), Look::Content(text) if text == b"two"));
+    }
+
+    #[test]
+    fn a_link_is_followed_and_what_is_no_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("real.json"), folder.path().join("link.json"));
+        fs::write(&path, "one").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let mut whole = Whole::new(&link);
+        assert!(matches!(whole.look(), Look::Content(_)));
+        fs::write(&path, "two, longer").unwrap();
+        assert!(matches!(whole.look(), Look::Content(text) if text == b"two, longer"));
+        for odd in [Path::new("/dev/zero"), folder.path()] {
+            assert!(matches!(Whole::new(odd).look(), Look::Failed(_)), "{}", odd.display());
+        }
     }
 }

@@ -30,6 +30,7 @@ impl StateFolder {
     /// Returns the folder that serves `cwd`: the one named, or the nearest going up.
     pub fn find(cwd: &Path, explicit: Option<&Path>) -> Option<Self> {
         if let Some(path) = explicit {
+            let path = cwd.join(path);
             return path.is_dir().then(|| Self::at(path));
         }
         let with_linked = |folder: &Path| [Some(folder.to_owned()), main_work_tree(folder)];
@@ -44,7 +45,7 @@ impl StateFolder {
     /// Returns the folder that serves `cwd`, or the place where it would be made.
     pub fn find_or_place(cwd: &Path, explicit: Option<&Path>) -> Self {
         if let Some(path) = explicit {
-            return Self::at(path);
+            return Self::at(cwd.join(path));
         }
         let place = || {
             let tree = cwd.ancestors().find(|folder| folder.join(".git").exists());
@@ -68,6 +69,11 @@ impl StateFolder {
             disk.create_dir(&folder).map_err(Error::io("make", &folder))?;
         }
         disk.sync_dir(&self.root).map_err(Error::io("make", &self.root))
+    }
+
+    /// Returns the folder that it is in: the project's.
+    pub fn project(&self) -> &Path {
+        self.root.parent().unwrap_or(&self.root)
     }
 
     /// `journal/`

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use super::store::step_name;
 use super::{Entry, PairIds, Reading, crc_of};
 use crate::model::fact::{Clock, Description, Fact, NodeFact, StatusReport};
 use crate::model::id::SessionId;
@@ -11,6 +12,9 @@ use crate::model::key::{Keys, NodeKey, SourceId};
 use crate::model::node::{Attempt, NodeKind};
 use crate::model::words::Field;
 use crate::source::loose::Loose;
+
+/// Of these a session has at least one.
+const TELLING: &[&str] = &["status", "start_time", "subagent", "delegation_id", "command", "deadline"];
 
 /// How the store beside the registry names its nodes.
 pub(super) struct Naming<'a> {
@@ -29,7 +33,7 @@ impl Naming<'_> {
         if self.ours {
             NodeKey::Subtask(delegation.into(), step.into())
         } else {
-            NodeKey::Foreign(self.ids.store, format!("{delegation}/{step}").into())
+            NodeKey::Foreign(self.ids.store, step_name(delegation, step).into())
         }
     }
 }
@@ -38,8 +42,10 @@ impl Naming<'_> {
 pub(super) fn entries(value: &Value, naming: &Naming<'_>) -> Reading {
     let mut found = Reading::default();
     let sessions = value.get("sessions").unwrap_or(value);
-    let Some(sessions) = sessions.as_object() else {
-        found.trouble = Some("it is no object of sessions".into());
+    let is_session = |row: &Value| TELLING.iter().any(|field| row.get(field).is_some());
+    let fits = |rows: &&Map<String, Value>| rows.is_empty() || rows.values().any(is_session);
+    let Some(sessions) = sessions.as_object().filter(fits) else {
+        found.refused = Some("it is no session registry: no entry of it is a session".into());
         return found;
     };
     let mut odd = 0;
@@ -58,7 +64,7 @@ pub(super) fn entries(value: &Value, naming: &Naming<'_>) -> Reading {
             None => odd += usize::from(id.starts_with("sess")),
         }
     }
-    found.trouble = (odd > 0).then(|| format!("{odd} sessions that are no objects"));
+    found.trouble = (odd > 0).then(|| format!("{odd} of its sessions are no objects"));
     found
 }
 

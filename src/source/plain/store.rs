@@ -8,7 +8,7 @@ use super::{Entry, Reading, crc_of};
 use crate::model::event::payload::Progress;
 use crate::model::fact::{Fact, NodeFact, Scope, StatusReport, UsageReport};
 use crate::model::handoff::Outcome;
-use crate::model::key::{NodeKey, SourceId};
+use crate::model::key::{NodeKey, STEP_MARK, SourceId};
 use crate::model::node::NodeKind;
 use crate::model::record::{Record, restore};
 use crate::model::usage::Usd;
@@ -61,12 +61,20 @@ const KNOWN: &[&str] = &[
     "budget",
 ];
 
+/// Of these a delegation record has at least one; an object without any is something else.
+const TELLING: &[&str] = &["status", "taskId", "fromAgent", "toAgent", "delegationId", "subtasks", "context"];
+
 /// Returns every record with what it tells, and which delegation each task has.
 pub(super) fn entries(value: &Value, source: SourceId, tasks: &mut HashMap<String, NodeKey>) -> Reading {
-    tasks.clear();
     let mut found = Reading::default();
-    let (mut nameless, mut odd) = (0, 0);
-    for (name, value) in rows(value) {
+    let Some(rows) = rows(value) else {
+        found.refused = Some("it is no delegation store: it has no `delegations`".into());
+        return found;
+    };
+    tasks.clear();
+    let (mut nameless, mut odd, mut twice) = (0, 0, 0);
+    let mut seen: HashMap<NodeKey, usize> = HashMap::new();
+    for (name, value) in rows {
         let Some(row) = value.as_object().map(Loose) else {
             odd += 1;
             continue;
@@ -75,38 +83,50 @@ pub(super) fn entries(value: &Value, source: SourceId, tasks: &mut HashMap<Strin
             nameless += 1;
             continue;
         };
-        let own = own_record(value);
-        let key = match &own {
-            Some(_) => NodeKey::Delegation(id.as_str().into()),
-            None => NodeKey::Foreign(source, id.as_str().into()),
-        };
+        let entry = entry(value, row, &id, source, &mut found.is_ours);
         if let Some(task) = row.text(&["taskId"]) {
-            tasks.insert(task, key.clone());
+            tasks.insert(task, entry.key.clone());
         }
-        let mut facts = Vec::new();
-        match own {
-            Some(record) => {
-                found.is_ours = true;
-                restore::facts(record, source, &mut facts);
+        // Of two records with one id the later one counts, and counts alone.
+        match seen.insert(entry.key.clone(), found.entries.len()) {
+            None => found.entries.push(entry),
+            Some(before) => {
+                twice += 1;
+                seen.insert(entry.key.clone(), before);
+                if let Some(place) = found.entries.get_mut(before) {
+                    *place = entry;
+                }
             }
-            None => delegation(row, &id, source, &mut facts),
         }
-        found.entries.push(Entry { key, crc: crc_of(value, ""), facts });
     }
-    let trouble = [(nameless, "without an id"), (odd, "that are no objects")];
-    let trouble: Vec<String> = trouble
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} records {what}"))
-        .collect();
-    found.trouble = Some(trouble.join(", ")).filter(|text| !text.is_empty());
-    if let Value::Object(top) = value
-        && !top.contains_key("delegations")
-        && found.entries.is_empty()
-    {
-        found.trouble.get_or_insert("it has no `delegations`".into());
-    }
+    found.trouble = trouble([
+        (nameless, "without an id"),
+        (odd, "that are no objects"),
+        (twice, "with an id that another has too"),
+    ]);
     found
+}
+
+/// Says what could not be read; nothing where all could.
+fn trouble(counts: [(usize, &str); 3]) -> Option<String> {
+    let said = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| match count {
+        1 => format!("1 record {what}"),
+        many => format!("{many} records {what}"),
+    });
+    Some(said.collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty())
+}
+
+fn entry(value: &Value, row: Loose<'_>, id: &str, source: SourceId, is_ours: &mut bool) -> Entry {
+    let mut facts = Vec::new();
+    let key = if let Some(record) = own_record(value) {
+        *is_ours = true;
+        restore::facts(record, source, &mut facts);
+        NodeKey::Delegation(id.into())
+    } else {
+        delegation(row, id, source, &mut facts);
+        NodeKey::Foreign(source, id.into())
+    };
+    Entry { key, crc: crc_of(value, ""), facts }
 }
 
 /// Returns a record that our own engine wrote: it names its keys.
@@ -115,17 +135,26 @@ fn own_record(value: &Value) -> Option<Record> {
     serde_json::from_value(value.clone()).ok()
 }
 
-/// Returns the records: of a store's list, of a map by id, or of a bare list.
-fn rows(value: &Value) -> Vec<(Option<&str>, &Value)> {
-    let value = value.get("delegations").unwrap_or(value);
-    match value {
-        Value::Array(rows) => rows.iter().map(|row| (None, row)).collect(),
-        Value::Object(rows) => {
-            let rows = rows.iter().filter(|(_, row)| row.is_object());
-            rows.map(|(name, row)| (Some(name.as_str()), row)).collect()
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+/// Returns the records: of a store's list, of a map by id, or of a bare list; `None` if it is no store.
+fn rows(value: &Value) -> Option<Vec<(Option<&str>, &Value)>> {
+    let is_record = |row: &Value| TELLING.iter().any(|field| row.get(field).is_some());
+    let (rows, is_named) = match value.get("delegations") {
+        Some(rows) => (rows, true),
+        None => (value, false),
+    };
+    if let Some(rows) = rows.as_array() {
+        let fits = is_named || rows.is_empty() || rows.iter().any(is_record);
+        return fits.then(|| rows.iter().map(|row| (None, row)).collect());
     }
+    let rows = rows.as_object()?;
+    // Without the name, only what looks like records: any other file is an object of objects too.
+    let fits = is_named || (!rows.is_empty() && rows.values().all(is_record));
+    fits.then(|| rows.iter().map(|(name, row)| (Some(name.as_str()), row)).collect())
+}
+
+/// Names a step of a foreign delegation, so that no delegation can have the same name.
+pub(super) fn step_name(delegation: &str, step: &str) -> String {
+    format!("{delegation}{STEP_MARK}{step}")
 }
 
 fn delegation(row: Loose<'_>, id: &str, source: SourceId, out: &mut Vec<Fact>) {
@@ -140,7 +169,7 @@ fn delegation(row: Loose<'_>, id: &str, source: SourceId, out: &mut Vec<Fact>) {
     record.handoff_extra = Some(extra).filter(|extra| !extra.is_empty());
     if let Some(above) = row.text(&["parentDelegationId"]) {
         let above = match row.text(&["parentSubtaskId"]) {
-            Some(step) => format!("{above}/{step}"),
+            Some(step) => step_name(&above, &step),
             None => above,
         };
         record.parent = Some(NodeKey::Foreign(source, above.into()));
@@ -151,7 +180,7 @@ fn delegation(row: Loose<'_>, id: &str, source: SourceId, out: &mut Vec<Fact>) {
     tell_usage(row, &key, source, out);
     for (nth, step) in (1..).zip(row.objects(&["subtasks"])) {
         let step_id = step.text(&["subtaskId", "id"]).unwrap_or_else(|| nth.to_string());
-        let step_key = NodeKey::Foreign(source, format!("{id}/{step_id}").into());
+        let step_key = NodeKey::Foreign(source, step_name(id, &step_id).into());
         let mut record = self::record(step, step_key.clone(), NodeKind::Subtask);
         record.parent = Some(key.clone());
         record.index.get_or_insert(nth);
