@@ -12,7 +12,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::model::Model;
 use crate::model::time::Stamp;
+use crate::source::feed::Feed;
 use crate::store::folder::StateFolder;
 
 /// The deck from which one person commands many AI coding agents.
@@ -33,10 +35,11 @@ struct Cli {
 /// Where the state folder is.
 #[derive(Debug, Args)]
 struct Place {
-    /// The state folder, instead of the nearest `.quarterdeck` going up from here.
-    #[arg(long, global = true, env = "QUARTERDECK_DIR", value_name = "FOLDER")]
+    #[arg(long, global = true, value_name = "FOLDER", help = PLACE_HELP)]
     dir: Option<PathBuf>,
 }
+
+const PLACE_HELP: &str = "The state folder, instead of the nearest `.quarterdeck` going up from here; QUARTERDECK_DIR names one too";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -51,7 +54,10 @@ enum Command {
 
 /// Runs the program.
 pub fn run() -> ExitCode {
-    let cli = Cli::parse();
+    let mut cli = Cli::parse();
+    // By hand: to clap an empty variable is a mistake, to everybody else it is unset.
+    let named = std::env::var_os("QUARTERDECK_DIR").filter(|named| !named.is_empty());
+    cli.place.dir = cli.place.dir.or(named.map(PathBuf::from));
     let outcome = match cli.command {
         None => status::Status::as_of(cli.now).run(&cli.place),
         Some(Command::Status(command)) => command.run(&cli.place),
@@ -84,7 +90,12 @@ enum CliError {
 impl Place {
     /// Returns the state folder that is meant, if it is there.
     fn find(&self) -> Result<Option<StateFolder>, Box<dyn std::error::Error>> {
-        let found = StateFolder::find(&working_folder()?, self.dir.as_deref());
+        // Where the folder is named by its whole path, it does not matter where we are.
+        let here = match &self.dir {
+            Some(named) if named.is_absolute() => PathBuf::new(),
+            Some(_) | None => working_folder()?,
+        };
+        let found = StateFolder::find(&here, self.dir.as_deref());
         match (&self.dir, found) {
             (Some(named), None) => Err(CliError::NoFolder(named.clone()).into()),
             (_, found) => Ok(found),
@@ -105,6 +116,20 @@ fn working_folder() -> io::Result<PathBuf> {
 fn now() -> Stamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Stamp::from_millis(0).plus(since)
+}
+
+/// Takes in everything that a source has now, and lets its clocks run up to `now`.
+fn load(now: Stamp, mut feed: impl Feed) -> Model {
+    let mut model = Model::default();
+    loop {
+        let batch = feed.poll(now);
+        let _ = model.apply_all(batch.facts);
+        if !batch.more {
+            break;
+        }
+    }
+    let _ = model.advance(now);
+    model
 }
 
 /// Reads a moment that a person typed.

@@ -33,7 +33,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use serde_json::Value;
 
 use advance::Alarm;
@@ -45,7 +45,7 @@ use fact::SourceState;
 use id::{CommandId, Seq, SubtaskId};
 use index::KeyIndex;
 use key::{NodeKey, SourceId, SourceKind};
-use name::Name;
+use name::{Name, Pool};
 use node::Node;
 use time::Stamp;
 
@@ -59,9 +59,9 @@ pub struct Model {
     /// Where each message that was paid for is booked: its node, and its place in `Node::spent`.
     ledger: HashMap<Arc<str>, (NodeIx, usize)>,
     /// Names of agents and models, each kept once.
-    names: HashSet<Name>,
+    names: Pool<Name>,
     /// Ids of steps, each kept once: most delegations name theirs alike.
-    step_ids: HashSet<SubtaskId>,
+    step_ids: Pool<SubtaskId>,
     alarms: BinaryHeap<Reverse<(Stamp, Alarm)>>,
     /// How many nodes there ever were.
     born: u32,

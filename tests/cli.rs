@@ -53,7 +53,10 @@ fn without_anything_delegated_it_says_so() {
       "seq": null,
       "sources": [],
       "nodes": [],
-      "anomalies": 0
+      "anomalies": {
+        "count": 0,
+        "recent": []
+      }
     }
     [exit code 0]
     "#);
@@ -143,7 +146,7 @@ fn a_folder_that_was_named_must_be_there() {
 fn the_doctor_finds_nothing_wrong_with_a_whole_folder() {
     let folder = project();
     assert_snapshot!(run(folder.path(), &["doctor"]), @r"
-    .quarterdeck: all is well (8 things looked at).
+    .quarterdeck: all is well (9 things looked at).
     [exit code 0]
     ");
     assert!(run(folder.path(), &["doctor", "--salvage"]).contains("there is nothing to salvage"));
@@ -169,7 +172,101 @@ fn damage_is_named_with_its_place_and_salvage_is_the_way_out() {
     assert!(salvaged.contains("The originals are in .quarterdeck/salvage/1"), "{salvaged}");
     assert!(salvaged.ends_with("[exit code 0]"), "{salvaged}");
     let tree = run(folder.path(), &["status", "--now", NOW]);
-    assert!(tree.contains("3 delegations:") && tree.ends_with("[exit code 0]"), "{tree}");
+    assert!(tree.contains("3 delegations ·") && tree.ends_with("[exit code 0]"), "{tree}");
+}
+
+#[test]
+fn after_a_salvage_nothing_readable_is_lost_and_the_doctor_is_content() {
+    let folder = project();
+    let state = folder.path().join(".quarterdeck");
+    let views = fs::read(state.join("delegations.json")).unwrap();
+    fs::remove_dir_all(state.join("snapshot")).unwrap();
+    damage(folder.path());
+    let salvaged = run(folder.path(), &["doctor", "--salvage"]);
+    assert!(salvaged.ends_with("[exit code 0]"), "{salvaged}");
+    assert_eq!(
+        fs::read(state.join("salvage/1/delegations.json")).unwrap(),
+        views,
+        "what was made from it is kept"
+    );
+    assert!(run(folder.path(), &["doctor"]).ends_with("[exit code 0]"));
+}
+
+#[test]
+fn the_doctor_and_the_tree_agree_that_an_emptied_folder_is_damaged() {
+    let folder = project();
+    for entry in fs::read_dir(folder.path().join(".quarterdeck/journal")).unwrap() {
+        fs::write(entry.unwrap().path(), "").unwrap();
+    }
+    fs::remove_dir_all(folder.path().join(".quarterdeck/snapshot")).unwrap();
+    for command in ["status", "doctor"] {
+        let shown = run(folder.path(), &[command]);
+        assert!(shown.ends_with("[exit code 1]"), "{shown}");
+        assert!(shown.contains("00000000000001.jsonl"), "{shown}");
+    }
+}
+
+#[test]
+fn what_the_journal_can_replace_is_a_note_not_an_alarm() {
+    let folder = project();
+    let state = folder.path().join(".quarterdeck");
+    let snapshot = fs::read_dir(state.join("snapshot")).unwrap().next().unwrap().unwrap().path();
+    fs::write(&snapshot, "torn").unwrap();
+    fs::write(state.join("registry.json"), "").unwrap();
+    let found = run(folder.path(), &["doctor"]);
+    assert!(
+        found.contains("note  .quarterdeck/registry.json") && found.ends_with("[exit code 0]"),
+        "{found}"
+    );
+    assert!(run(folder.path(), &["status", "--now", NOW]).contains("3 delegations"), "read from the journal");
+}
+
+#[test]
+fn the_doctor_goes_on_past_what_it_cannot_look_at() {
+    for odd in ["journal", "delegations.json", "history.jsonl", "engine.lock", "inbox"] {
+        let folder = project();
+        let path = folder.path().join(".quarterdeck").join(odd);
+        if path.is_dir() {
+            fs::remove_dir_all(&path).unwrap();
+            fs::write(&path, "a file where a folder should be").unwrap();
+        } else {
+            let _ = fs::remove_file(&path);
+            fs::create_dir(&path).unwrap();
+        }
+        let found = run(folder.path(), &["doctor", "-v"]);
+        let named = format!("WRONG .quarterdeck/{odd}: cannot ");
+        assert!(found.contains(&named) && found.contains("Check who owns it"), "{odd}: {found}");
+        assert!(found.contains(".gitignore") && found.ends_with("[exit code 1]"), "{odd}: {found}");
+    }
+}
+
+#[test]
+fn what_left_the_model_is_found_in_the_history_by_id_and_by_task() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments =
+        ["synth", ".quarterdeck", "--ended", "210", "--live", "0", "--subtasks", "2", "--now", NOW];
+    quarterdeck(folder.path()).args(arguments).assert().success();
+    let history = fs::read_to_string(folder.path().join(".quarterdeck/history.jsonl")).unwrap();
+    let id = history.split('"').nth(3).unwrap().to_owned();
+    assert!(!run(folder.path(), &["status", "--now", NOW]).contains(&id));
+    let shown = run(folder.path(), &["status", &id[..9], "--now", NOW]);
+    assert!(shown.contains(&id) && shown.contains("1 delegation · 2 steps"), "{shown}");
+    assert!(run(folder.path(), &["status", "--task", "task-0", "--now", NOW]).contains(&id));
+}
+
+#[test]
+fn a_relative_folder_and_an_empty_variable_are_understood() {
+    let folder = project();
+    let output =
+        quarterdeck(folder.path()).args(["--dir", ".quarterdeck", "status", "--json"]).output().unwrap();
+    let tree: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    assert_eq!(Path::new(tree["sources"][0]["root"].as_str().unwrap()).canonicalize().unwrap(), root);
+    quarterdeck(folder.path()).env("QUARTERDECK_DIR", "").arg("status").assert().success();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let named = folder.path().join(".quarterdeck");
+    let output = quarterdeck(elsewhere.path()).env("QUARTERDECK_DIR", &named).arg("status").output().unwrap();
+    assert!(String::from_utf8(output.stdout).unwrap().contains("3 delegations"));
 }
 
 #[test]

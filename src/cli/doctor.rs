@@ -5,10 +5,14 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::{Outcome, Place, now, print, shown};
+use super::{Outcome, Place, load, now, print, shown};
+use crate::model::fact::SourceState;
+use crate::model::key::SourceId;
+use crate::source::follow::Follower;
 use crate::store::check::{Finding, Level, check};
 use crate::store::disk::{Disk, RealDisk};
 use crate::store::error::Error;
+use crate::store::folder::StateFolder;
 use crate::store::salvage::{Salvaged, salvage};
 
 #[derive(Debug, Args)]
@@ -32,7 +36,8 @@ impl Doctor {
                 Err(other) => return Err(other.into()),
             }
         }
-        let findings = check(&disk, &folder)?;
+        let mut findings = check(&disk, &folder);
+        findings.extend(reading(folder.clone()));
         let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
         for finding in findings.iter().filter(|finding| self.verbose || finding.level > Level::Ok) {
             print(&line(finding))?;
@@ -46,6 +51,29 @@ impl Doctor {
         print(&verdict)?;
         Ok(if worst == Level::Wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
+}
+
+/// Reads the folder as every other command does, so that they never disagree with the doctor.
+fn reading(folder: StateFolder) -> Vec<Finding> {
+    let file = folder.root.clone();
+    let model = load(now(), Follower::new(folder, SourceId(0)));
+    let mut found = Vec::new();
+    for (_, source) in model.sources() {
+        let (level, what) = match &source.state {
+            SourceState::Ok => (Level::Ok, format!("{} nodes can be shown", model.len())),
+            SourceState::Missing { what } => (Level::Ok, what.to_string()),
+            SourceState::Partial { what } | SourceState::Stopped { why: what } => {
+                (Level::Note, what.to_string())
+            }
+            SourceState::Corrupt { what, .. } => (Level::Wrong, what.to_string()),
+        };
+        found.push(Finding { level, file: file.clone(), line: None, what, hint: None });
+    }
+    for odd in &model.anomalies().recent {
+        let what = format!("a fact did not fit: {} {}", odd.about, odd.what);
+        found.push(Finding { level: Level::Note, file: file.clone(), line: None, what, hint: None });
+    }
+    found
 }
 
 fn report(done: &Salvaged) -> String {

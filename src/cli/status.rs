@@ -2,19 +2,25 @@
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 
-use super::{CliError, Outcome, Place, now, print, warn, working_folder};
-use crate::model::Model;
+use super::{CliError, Outcome, Place, load, now, print, warn, working_folder};
 use crate::model::fact::SourceState;
 use crate::model::key::SourceId;
+use crate::model::record::restore;
 use crate::model::time::Stamp;
+use crate::model::{Model, NodeIx};
 use crate::report::select::{Selection, select};
 use crate::report::{json, text};
-use crate::source::feed::Feed;
 use crate::source::follow::Follower;
+use crate::source::past;
 use crate::source::plain::{PairIds, Plain};
+use crate::store::disk::RealDisk;
+use crate::store::error::Error;
+use crate::store::folder::StateFolder;
+use crate::store::history::Cursor;
 
 #[derive(Debug, Default, Args)]
 pub(super) struct Status {
@@ -55,39 +61,50 @@ impl Status {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let is_pair = self.store.is_some() || self.registry.is_some();
         let now = self.now.unwrap_or_else(now);
-        let mut model = Model::default();
         if is_pair {
             let ids = PairIds { store: SourceId(0), registry: SourceId(1) };
-            fill(&mut model, now, Plain::new(self.store.clone(), self.registry.clone(), ids));
+            let model = load(now, Plain::new(self.store.clone(), self.registry.clone(), ids));
             must_be_readable(&model)?;
-        } else if let Some(folder) = place.find()? {
-            fill(&mut model, now, Follower::new(folder, SourceId(0)));
-        } else if !self.json {
-            let here = working_folder()?;
-            print(&format!(
-                "Nothing is delegated here: no .quarterdeck in {} or above it.\n",
-                here.display()
-            ))?;
-            return Ok(ExitCode::SUCCESS);
+            let chosen = select(&model, &self.selection())?;
+            return self.show(&model, &chosen, now);
         }
-        self.show(&model, now)
+        let Some(folder) = place.find()? else { return self.show_nothing(now) };
+        let mut model = load(now, Follower::new(folder.clone(), SourceId(0)));
+        let selection = self.selection();
+        let mut chosen = select(&model, &selection);
+        if selection.is_pointed() && chosen.as_ref().map_or(true, Vec::is_empty) {
+            recall(&mut model, &folder, &selection)?;
+            chosen = select(&model, &selection);
+        }
+        self.show(&model, &chosen?, now)
     }
 
-    fn show(self, model: &Model, now: Stamp) -> Outcome {
-        let selection = Selection {
-            id: self.id,
-            task: self.task,
-            from: self.from,
-            to: self.to,
+    fn selection(&self) -> Selection {
+        Selection {
+            id: self.id.clone(),
+            task: self.task.clone(),
+            from: self.from.clone(),
+            to: self.to.clone(),
             only_active: self.active,
-        };
-        let chosen = select(model, &selection)?;
+        }
+    }
+
+    fn show_nothing(&self, now: Stamp) -> Outcome {
         if self.json {
-            print(&format!("{}\n", serde_json::to_string_pretty(&json::tree(model, &chosen))?))?;
+            return self.show(&Model::default(), &[], now);
+        }
+        let here = working_folder()?;
+        print(&format!("Nothing is delegated here: no .quarterdeck in {} or above it.\n", here.display()))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn show(&self, model: &Model, chosen: &[NodeIx], now: Stamp) -> Outcome {
+        if self.json {
+            print(&format!("{}\n", serde_json::to_string_pretty(&json::tree(model, chosen))?))?;
         } else if chosen.is_empty() {
             print(if model.is_empty() { "Nothing is delegated yet.\n" } else { "Nothing matches.\n" })?;
         } else {
-            print(&text::tree(model, &chosen, now))?;
+            print(&text::tree(model, chosen, now))?;
         }
         for trouble in text::troubles(model) {
             warn(&format!("warning: {trouble}"));
@@ -98,16 +115,19 @@ impl Status {
     }
 }
 
-/// Takes in everything that a source has now, and lets its clocks run up to now.
-fn fill(model: &mut Model, now: Stamp, mut feed: impl Feed) {
-    loop {
-        let batch = feed.poll(now);
-        let _ = model.apply_all(batch.facts);
-        if !batch.more {
-            break;
-        }
+/// Takes in the delegations of the history that were asked for: they left the model long ago.
+fn recall(model: &mut Model, folder: &StateFolder, selection: &Selection) -> Result<(), Error> {
+    const PAGE: usize = 256;
+    let mut facts = Vec::new();
+    let mut cursor = Some(Cursor::default());
+    while let Some(from) = cursor {
+        let page = past::page(Arc::new(RealDisk), folder, from, PAGE)?;
+        let wanted = page.records.into_iter().filter(|record| selection.wants(record));
+        wanted.for_each(|record| restore::facts(record, SourceId(0), &mut facts));
+        cursor = page.next;
     }
-    let _ = model.advance(now);
+    let _ = model.apply_all(facts);
+    Ok(())
 }
 
 /// Files that were named must be there, and hold something that can be shown.

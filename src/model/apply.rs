@@ -138,19 +138,23 @@ impl Model {
 
     /// Returns the one copy of a step's id.
     fn intern_id(&mut self, id: &SubtaskId) -> SubtaskId {
-        self.step_ids.get_or_insert_with(id, SubtaskId::clone).clone()
+        if let Some(known) = self.step_ids.get(id) {
+            return known;
+        }
+        self.step_ids.keep(id.clone(), SubtaskId::is_shared);
+        id.clone()
     }
 
     /// Returns the one copy of a name that many nodes share.
     fn intern(&mut self, name: &str) -> Name {
         if let Some(known) = self.names.get(name) {
-            return known.clone();
+            return known;
         }
         let cleaned = Name::from(text::line(name));
-        if let Some(known) = self.names.get(&cleaned) {
-            return known.clone();
+        if let Some(known) = self.names.get(&*cleaned) {
+            return known;
         }
-        self.names.insert(cleaned.clone());
+        self.names.keep(cleaned.clone(), Name::is_shared);
         cleaned
     }
 }

@@ -22,6 +22,11 @@ macro_rules! ids {
             pub fn as_str(&self) -> &str {
                 &self.0
             }
+
+            /// Returns whether anything else holds the same copy.
+            pub fn is_shared(&self) -> bool {
+                Arc::strong_count(&self.0) > 1
+            }
         }
 
         impl From<&str> for $name {

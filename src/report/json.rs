@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
+use crate::model::anomaly::Anomaly;
 use crate::model::command::Receipt;
 use crate::model::event::payload::{Budget, Progress};
 use crate::model::fact::SourceState;
@@ -30,8 +31,17 @@ pub struct Tree<'a> {
     pub sources: Vec<SourceItem<'a>>,
     /// Parents before their children, siblings in order.
     pub nodes: Vec<Item<'a>>,
-    /// How many facts did not fit.
-    pub anomalies: u64,
+    /// The facts that did not fit.
+    pub anomalies: Odd<'a>,
+}
+
+/// Facts that did not fit anywhere.
+#[derive(Debug, Serialize)]
+pub struct Odd<'a> {
+    /// How many there were.
+    pub count: u64,
+    /// The last of them.
+    pub recent: Vec<&'a Anomaly>,
 }
 
 /// A source and how well it can be read.
@@ -126,7 +136,11 @@ pub fn tree<'a>(model: &'a Model, chosen: &[NodeIx]) -> Tree<'a> {
     let nodes = nodes.map(|(ix, node)| item(model, ix, node, &mut names)).collect();
     let seq = model.sources().map(|(_, source)| source.seq).max().filter(|seq| seq.0 > 0);
     let sources = model.sources().map(|(_, source)| source_state(source)).collect();
-    Tree { schema: SCHEMA, seq, sources, nodes, anomalies: model.anomalies().total() }
+    Tree { schema: SCHEMA, seq, sources, nodes, anomalies: odd(model) }
+}
+
+fn odd(model: &Model) -> Odd<'_> {
+    Odd { count: model.anomalies().total(), recent: model.anomalies().recent.iter().collect() }
 }
 
 /// Gives each node an id of its own: two foreign sources may use the same one.

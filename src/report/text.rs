@@ -15,6 +15,7 @@ use crate::model::node::{Node, NodeKind};
 use crate::model::rollup::Tally;
 use crate::model::status::{StatusWord, WORDS};
 use crate::model::time::Stamp;
+use crate::model::usage::Spend;
 use crate::model::{Model, NodeIx, text as clean};
 
 /// A title may take this much; the other columns are short.
@@ -54,6 +55,8 @@ pub fn troubles(model: &Model) -> Vec<String> {
                 SourceState::Ok => return None,
                 SourceState::Partial { what } => format!("not all of it can be read: {what}"),
                 SourceState::Corrupt { since, what } => format!("cannot be read since {since}: {what}"),
+                // An empty folder is no trouble: that nothing is there is said already.
+                SourceState::Missing { .. } if model.is_empty() => return None,
                 SourceState::Missing { what } => format!("missing: {what}"),
                 SourceState::Stopped { why } => format!("no longer read: {why}"),
             };
@@ -62,7 +65,8 @@ pub fn troubles(model: &Model) -> Vec<String> {
         .collect();
     let odd = model.anomalies().total();
     if let Some(last) = model.anomalies().recent.back() {
-        lines.push(format!("{odd} facts did not fit; the last: {} {}", last.about, last.what));
+        let odd = counted(usize::try_from(odd).unwrap_or(usize::MAX), "fact");
+        lines.push(format!("{odd} did not fit; the last: {} {}", last.about, last.what));
     }
     lines
 }
@@ -161,29 +165,37 @@ fn layout(lines: &[Line]) -> String {
     text
 }
 
-/// Returns how many steps are in which state, and what all of it cost.
+/// Returns how many there are of which kind, how many of them are in which state, and what all of it cost.
 fn summary(model: &Model, chosen: &[NodeIx]) -> String {
-    let mut tally = Tally::default();
-    let mut spend = crate::model::usage::Spend::default();
+    let mut spend = Spend::default();
     for node in chosen.iter().filter_map(|ix| model.get(*ix)) {
         spend.add(&node.subtree_spend());
     }
-    for (_, node) in chosen.iter().flat_map(|ix| model.subtree(*ix)) {
-        if node.kind != NodeKind::Delegation {
-            tally.count(node.status.word());
-        }
+    let nodes: Vec<&Node> = chosen.iter().flat_map(|ix| model.subtree(*ix)).map(|(_, node)| node).collect();
+    let delegations = nodes.iter().filter(|node| node.kind == NodeKind::Delegation).count();
+    let mut tally = Tally::default();
+    nodes
+        .iter()
+        .filter(|node| node.kind != NodeKind::Delegation)
+        .for_each(|node| tally.count(node.status.word()));
+    let states = WORDS.into_iter().map(|(word, name)| (tally.of(word), name)).filter(|(count, _)| *count > 0);
+    let states: Vec<String> = states.map(|(count, name)| format!("{count} {name}")).collect();
+    let mut parts = Vec::new();
+    if delegations > 0 {
+        parts.push(counted(delegations, "delegation"));
     }
-    let states: Vec<String> = WORDS
-        .into_iter()
-        .map(|(word, name)| (tally.of(word), name))
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, name)| format!("{count} {name}"))
-        .collect();
-    let tops = match chosen.len() {
-        1 => "1 delegation".to_owned(),
-        many => format!("{many} delegations"),
-    };
-    format!("{tops}: {} · {} tokens · {}", states.join(", "), spent_tokens(&spend), cost(&spend))
+    if !states.is_empty() {
+        parts.push(format!("{}: {}", counted(nodes.len() - delegations, "step"), states.join(", ")));
+    }
+    if spend.tokens().is_known() {
+        parts.push(format!("{} tokens", spent_tokens(&spend)));
+        parts.push(cost(&spend));
+    }
+    parts.join(" · ")
+}
+
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// Returns the shape that stands for a state: never colour alone.

@@ -20,7 +20,7 @@ fn empty() -> Model {
 
 fn events(seed: u64) -> Vec<Event> {
     let now = Stamp::from_millis(1_790_000_000_000);
-    let fleet = Fleet { ended: 6, live: 4, subtasks: 5, seed, now };
+    let fleet = Fleet { ended: 3, live: 3, subtasks: 3, seed, now };
     (1..).zip(fleet.events()).map(|(seq, (at, body))| Event { seq: Seq(seq), at, body }).collect()
 }
 
@@ -37,17 +37,17 @@ fn a_made_up_fleet_fits_without_an_anomaly() {
     let mut model = empty();
     replay(&mut model, &events(7));
     assert_eq!(model.anomalies().recent, []);
-    assert_eq!(model.roots().len(), 10);
+    assert_eq!(model.roots().len(), 6);
 }
 
 #[test]
 fn a_snapshot_at_any_event_and_the_tail_equal_a_replay_from_the_start() {
-    for seed in 0..6 {
+    for seed in 0..4 {
         let events = events(seed);
         let mut whole = empty();
         replay(&mut whole, &events);
         let whole = record::model_record(&whole, SOURCE);
-        for cut in (0..=events.len()).step_by(7) {
+        for cut in 0..=events.len() {
             let (head, tail) = events.split_at(cut);
             let mut before = empty();
             replay(&mut before, head);

@@ -116,7 +116,7 @@ impl File {
                 false
             }
             Look::Failed(error) => {
-                let what = format!("cannot read {}: {error}", self.whole.path().display()).into();
+                let what = error.to_string().into();
                 self.health.tell(SourceState::Corrupt { since: now, what }, batch);
                 false
             }

@@ -49,18 +49,27 @@ pub struct Finding {
 }
 
 /// Looks at everything in a state folder; reads only, and needs no lock.
-pub fn check(disk: &Arc<dyn Disk>, folder: &StateFolder) -> Result<Vec<Finding>> {
+pub fn check(disk: &Arc<dyn Disk>, folder: &StateFolder) -> Vec<Finding> {
     let mut check = Check { disk: &**disk, folder, findings: Vec::new() };
-    check.folder()?;
-    check.lock();
-    check.segments()?;
-    let last = check.journal()?;
-    check.view(&folder.delegations_json(), last)?;
-    check.view(&folder.registry_json(), last)?;
-    check.history(&History::new(Arc::clone(disk), folder))?;
-    check.inbox()?;
-    check.leftovers()?;
-    Ok(check.findings)
+    let looked = check.folder();
+    check.note(looked);
+    let looked = check.lock();
+    check.note(looked);
+    let looked = check.segments();
+    check.note(looked);
+    let last = check.journal();
+    let last = check.note(last).flatten();
+    for view in [folder.delegations_json(), folder.registry_json()] {
+        let looked = check.view(&view, last);
+        check.note(looked);
+    }
+    let looked = check.history(&History::new(Arc::clone(disk), folder));
+    check.note(looked);
+    let looked = check.inbox();
+    check.note(looked);
+    let looked = check.leftovers();
+    check.note(looked);
+    check.findings
 }
 
 struct Check<'a> {
@@ -70,6 +79,22 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
+    /// What cannot even be looked at is a finding too, and the rest is looked at all the same.
+    fn note<T>(&mut self, looked: Result<T>) -> Option<T> {
+        match looked {
+            Ok(found) => return Some(found),
+            Err(Error::Io { attempt, path, source }) => {
+                let hint = "Check who owns it, its permissions, and whether it is a file or a folder.";
+                self.find(Level::Wrong, &path, format!("cannot {attempt} it: {source}"), Some(hint));
+            }
+            Err(other) => {
+                let root = self.folder.root.clone();
+                self.find(Level::Wrong, &root, other.to_string(), None);
+            }
+        }
+        None
+    }
+
     fn find(&mut self, level: Level, file: &Path, what: impl Into<String>, hint: Option<&str>) {
         let hint = hint.map(Into::into);
         self.findings.push(Finding { level, file: file.to_owned(), line: None, what: what.into(), hint });
@@ -98,13 +123,17 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn lock(&mut self) {
+    fn lock(&mut self) -> Result<()> {
         let path = self.folder.engine_lock();
+        if self.disk.stat(&path).map_err(Error::io("look at", &path))?.is_some() {
+            read(self.disk, &path).map_err(Error::io("read", &path))?;
+        }
         let what = match lock::holder(self.disk, self.folder) {
             Some(holder) => format!("the engine runs: pid {}, epoch {}", holder.pid, holder.epoch),
             None => "no engine runs".into(),
         };
         self.find(Level::Ok, &path, what, None);
+        Ok(())
     }
 
     /// Counts what is in each segment; what it means for the start is said by [`Check::journal`].
@@ -113,7 +142,7 @@ impl Check<'_> {
             let survey = segment::survey(self.disk, self.folder, first)?;
             let found = match (survey.records, survey.bad_lines) {
                 (records, 0) => format!("{records} events from seq {first}"),
-                (records, bad) => format!("{records} events from seq {first}, then {bad} lines not readable"),
+                (records, bad) => format!("{records} events from seq {first}; not readable: {bad} lines"),
             };
             let level = if survey.header.is_ok() && survey.fault.is_none() { Level::Ok } else { Level::Note };
             self.find(level, &survey.path, found, None);
@@ -135,11 +164,10 @@ impl Check<'_> {
                 Ok(Some(found.last))
             }
             Err(Error::Damaged(damage)) => {
-                let Damage { file, line, hint, .. } = &*damage;
-                let (file, hint) = (file.clone(), Some((*hint).to_owned()));
-                let text = damage.to_string();
-                let what = text.lines().next().unwrap_or_default().to_owned();
-                self.findings.push(Finding { level: Level::Wrong, file, line: *line, what, hint });
+                let Damage { file, line, seq, hint, what, .. } = *damage;
+                let what = seq.map_or(what.clone(), |seq| format!("damaged at seq {seq}: {what}"));
+                let hint = Some(hint.to_owned());
+                self.findings.push(Finding { level: Level::Wrong, file, line, what, hint });
                 Ok(None)
             }
             Err(Error::Newer { path, format }) => {
@@ -162,8 +190,8 @@ impl Check<'_> {
             self.findings.push(Finding { level: Level::Note, file, line, what, hint });
         }
         for (path, why) in &found.bad_snapshots {
-            let hint = "The engine uses an older one and the journal; nothing is lost.";
-            self.find(Level::Wrong, path, why.as_str(), Some(hint));
+            let hint = "Nothing is lost: the journal holds it all. The engine sets it aside when it starts.";
+            self.find(Level::Note, path, why.as_str(), Some(hint));
         }
     }
 
@@ -172,16 +200,17 @@ impl Check<'_> {
         struct View {
             seq: Option<Seq>,
         }
-        let hint = Some("It is made from the journal: start the engine, and it is written anew.");
+        let hint = Some("Nothing is lost: it is made from the journal, and the engine writes it anew.");
         let bytes = match read(self.disk, path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             other => other.map_err(Error::io("read", path))?,
         };
         match (serde_json::from_slice::<View>(&bytes), last) {
-            (Err(error), _) => self.find(Level::Wrong, path, format!("it cannot be read: {error}"), hint),
+            (Err(error), _) => self.find(Level::Note, path, format!("it cannot be read: {error}"), hint),
             (Ok(View { seq: Some(seq) }), Some(last)) if seq > last => {
                 let what = format!("it is at seq {seq}, but the journal ends at seq {last}");
-                self.find(Level::Wrong, path, what, hint);
+                let hint = "The journal has lost events that were on disk; keep a copy of this file.";
+                self.find(Level::Wrong, path, what, Some(hint));
             }
             (Ok(_), _) => self.find(Level::Ok, path, "it can be read", None),
         }

@@ -53,7 +53,8 @@ pub fn outputs(disk: &dyn Disk, folder: &StateFolder) -> Result<Vec<Output>> {
     Ok(found)
 }
 
-/// Removes the output of sessions that ended long ago; returns which.
+/// Removes the output of sessions that ended long ago; returns which. What cannot be removed now is left
+/// for the next time: old output that stays is no reason to stop anything.
 pub fn trim(
     disk: &dyn Disk,
     folder: &StateFolder,
@@ -61,13 +62,11 @@ pub fn trim(
     now: Stamp,
 ) -> Result<Vec<SessionId>> {
     let outputs = outputs(disk, folder)?;
-    let mut removed = Vec::new();
-    for session in select(&outputs, live, now) {
-        let path = folder.session_dir(session.as_str())?;
-        disk.remove_tree(&path).map_err(Error::io("remove", &path))?;
-        removed.push(session.clone());
-    }
-    Ok(removed)
+    let old = select(&outputs, live, now).into_iter();
+    let removed = old.filter(|session| {
+        folder.session_dir(session.as_str()).is_ok_and(|path| disk.remove_tree(&path).is_ok())
+    });
+    Ok(removed.cloned().collect())
 }
 
 #[cfg(test)]

@@ -53,6 +53,8 @@ struct Plan {
 /// Salvages a journal that does not open; takes the lock, and finishes a salvage that was interrupted.
 pub fn salvage(disk: &dyn Disk, folder: &StateFolder, now: Stamp) -> Result<Salvaged> {
     let _lock = Lock::take(disk, folder)?;
+    // One of its folders may be what is missing.
+    folder.create(disk)?;
     if let Some(done) = finish(disk, folder)? {
         return Ok(done);
     }
@@ -88,7 +90,10 @@ fn prepare(disk: &dyn Disk, folder: &StateFolder, now: Stamp) -> Result<()> {
     }
     let olds = segments.iter().map(|first| folder.segment(*first));
     let olds = olds.chain(snapshot::list(disk, folder)?.into_iter().map(|seq| folder.snapshot(seq)));
-    let moves = olds.map(|old| (within(&old), within(&place).join(within(&old)))).collect();
+    // What was made from the old journal may say more than what is left of it: it is kept with it.
+    let views = [folder.delegations_json(), folder.registry_json()];
+    let views = views.into_iter().filter(|view| matches!(disk.stat(view), Ok(Some(_))));
+    let moves = olds.chain(views).map(|old| (within(&old), within(&place).join(within(&old)))).collect();
     let report = Salvaged { originals: place.clone(), base: first, kept, lost: gaps, journal };
     let plan = Plan { moves, installs, report };
     let encode = |source| Error::Encode { what: "the salvage's plan".into(), source };

@@ -107,7 +107,7 @@ fn any_flipped_bit_is_found_and_named_or_lies_in_the_last_batch_and_is_set_aside
             bytes[at] ^= 1 << bit;
             flipped.put(&segment, &bytes);
             let context = format!("bit {bit} of byte {at} of {}", segment.display());
-            let findings = check(&shared(&flipped), &folder()).unwrap();
+            let findings = check(&shared(&flipped), &folder());
             let told = findings.iter().find(|finding| finding.level != Level::Ok && finding.file == segment);
             assert!(told.is_some(), "{context}: {findings:?}");
             match recover(&shared(&flipped), &folder()) {
@@ -145,8 +145,8 @@ fn a_flipped_bit_in_the_snapshot_is_reported_and_the_older_one_serves() {
         let mut bytes = whole.clone();
         bytes[at] ^= 1 << (at % 8);
         flipped.put(&path, &bytes);
-        let findings = check(&shared(&flipped), &folder()).unwrap();
-        assert!(findings.iter().any(|found| found.level == Level::Wrong && found.file == path));
+        let findings = check(&shared(&flipped), &folder());
+        assert!(findings.iter().any(|found| found.level == Level::Note && found.file == path));
         let (count, recovered) = recover(&shared(&flipped), &folder()).unwrap();
         assert_eq!((count, recovered.snapshot.unwrap().seq), (9, Seq(5)), "byte {at}");
         let [Report::BadSnapshot { saved, .. }] = recovered.reports.as_slice() else { panic!("byte {at}") };
@@ -348,19 +348,20 @@ fn a_refused_start_changes_nothing() {
 #[test]
 fn the_check_calls_a_whole_folder_whole_and_names_what_is_left_over() {
     let disk = journal();
-    let findings = check(&shared(&disk), &folder()).unwrap();
+    let findings = check(&shared(&disk), &folder());
     assert!(findings.iter().all(|finding| finding.level == Level::Ok), "{findings:?}");
     disk.put(&folder().journal_dir().join("00000000000001.jsonl.torn-1"), b"x");
     disk.put(&folder().registry_json(), b"{\"seq\":12}");
     disk.put(&folder().delegations_json(), b"{\"seq\":11,");
     disk.put(&folder().history(), b"not ours\n");
     disk.put(&folder().inbox_dir().join("c1.json"), raw("{}").get().as_bytes());
-    let findings = check(&shared(&disk), &folder()).unwrap();
+    let findings = check(&shared(&disk), &folder());
     let told =
         |file: &str| findings.iter().find(|found| found.level != Level::Ok && found.file.ends_with(file));
     assert_eq!(told("00000000000001.jsonl.torn-1").unwrap().level, Level::Note);
     assert_eq!(told("c1.json").unwrap().level, Level::Note);
-    for file in ["registry.json", "delegations.json", "history.jsonl"] {
+    assert_eq!(told("delegations.json").unwrap().level, Level::Note, "the engine writes it anew");
+    for file in ["registry.json", "history.jsonl"] {
         assert_eq!(told(file).unwrap().level, Level::Wrong, "{file}");
     }
 }

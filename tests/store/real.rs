@@ -60,12 +60,12 @@ fn a_damaged_journal_is_salvaged_and_opens() {
     fs::write(&path, &bytes).unwrap();
     assert!(open(&disk, &folder).is_err());
     let wrong: Vec<_> =
-        check(&disk, &folder).unwrap().into_iter().filter(|found| found.level == Level::Wrong).collect();
+        check(&disk, &folder).into_iter().filter(|found| found.level == Level::Wrong).collect();
     assert_eq!((wrong.len(), wrong[0].file.clone(), wrong[0].line), (1, path, Some(3)));
     let report = salvage(&*disk, &folder, now()).unwrap();
     assert_eq!((report.kept, report.lost), (4, vec![(Seq(6), Seq(6))]));
     assert_eq!(open(&disk, &folder).unwrap().1.last, Seq(8));
-    assert!(check(&disk, &folder).unwrap().iter().all(|found| found.level == Level::Ok));
+    assert!(check(&disk, &folder).iter().all(|found| found.level == Level::Ok));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn the_check_tells_of_a_folder_that_others_may_enter() {
     let (_temp, folder, disk) = store();
     fs::set_permissions(&folder.root, fs::Permissions::from_mode(0o755)).unwrap();
     fs::remove_file(folder.gitignore()).unwrap();
-    let findings = check(&disk, &folder).unwrap();
+    let findings = check(&disk, &folder);
     let at = |path: &Path| findings.iter().find(|found| found.file == path).unwrap();
     assert_eq!(at(&folder.root).level, Level::Wrong);
     assert!(at(&folder.root).hint.as_ref().unwrap().starts_with("chmod 700"));

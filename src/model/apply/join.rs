@@ -5,7 +5,7 @@ use super::Told;
 use crate::model::anomaly::Misfit;
 use crate::model::delta::Delta;
 use crate::model::key::SourceId;
-use crate::model::node::{Clocks, More, Node, push_tight};
+use crate::model::node::{Clocks, More, Node, Question, push_tight};
 use crate::model::{Model, NodeIx};
 
 impl Model {
@@ -161,6 +161,9 @@ fn absorb_more(mine: &mut More, other: More) {
     if mine.path.is_empty() {
         mine.path = other.path;
     }
-    mine.questions.extend(other.questions);
-    mine.receipts.extend(other.receipts);
+    let new = |asked: &Question| mine.questions.iter().all(|known| known.question_id != asked.question_id);
+    let questions: Vec<Question> = other.questions.into_iter().filter(new).collect();
+    mine.questions.extend(questions);
+    let receipts: Vec<_> = other.receipts.into_iter().filter(|id| !mine.receipts.contains(id)).collect();
+    mine.receipts.extend(receipts);
 }

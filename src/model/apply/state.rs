@@ -106,7 +106,9 @@ impl Model {
     pub(super) fn progress(&mut self, ix: NodeIx, progress: Progress, told: Told, delta: &mut Delta) {
         let too_far = matches!((progress.current, progress.total), (Some(done), Some(all)) if done > all);
         if too_far || progress.percent.is_some_and(|percent| percent > 100) {
-            let what = format!("is said to have done {:?} of {:?}", progress.current, progress.total);
+            let shown = |count: Option<u64>| count.map_or_else(|| "–".to_owned(), |count| count.to_string());
+            let (done, all) = (shown(progress.current), shown(progress.total));
+            let what = format!("is said to have done {done} of {all}");
             self.misfit_of(Misfit::Nonsense, ix, &what, told, delta);
             return;
         }
