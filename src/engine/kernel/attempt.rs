@@ -359,7 +359,7 @@ impl Turn<'_> {
         let retried = p::SubtaskRetried {
             delegation_id: id.clone(),
             subtask_id: subtask.clone(),
-            attempt: Some(task.attempt + 1),
+            attempt: Some(task.new_attempt()),
             max_attempts: Some(delegation.limits.max_retries + 1),
             reason: why,
             retry_at: Some(self.later(delay)),

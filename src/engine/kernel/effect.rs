@@ -30,7 +30,7 @@ pub enum Effect {
     Feed { session: SessionId, id: CommandId, say: Say },
     /// Sends [`super::input::Input::Timer`] at a moment of the awake clock; replaces the key's earlier timer.
     SetTimer { key: TimerKey, at_ms: u64, epoch: u64 },
-    /// Looks for what a session's host left behind and ends it.
+    /// Looks for what a session's host left behind and ends it; a host that comes later must not begin.
     Sweep { session: SessionId },
 }
 

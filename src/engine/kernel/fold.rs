@@ -206,7 +206,7 @@ impl Kernel {
             }
         }
         let Some(task) = self.task_mut(&id, index) else { return };
-        task.attempt = data.attempt.unwrap_or(task.attempt + 1);
+        task.attempt = data.attempt.unwrap_or_else(|| task.next_attempt());
         task.ripe = false;
         task.epoch += 1;
         task.state = State::Live(Box::new(Session {
@@ -362,6 +362,7 @@ impl Kernel {
         let Some((id, index)) = self.place(&data.delegation_id, &data.subtask_id) else { return };
         let Some(task) = self.task_mut(&id, index) else { return };
         let session = task.session().map(|session| session.id.clone());
+        task.promised = data.attempt.unwrap_or_else(|| task.new_attempt());
         task.state = data.retry_at.map_or(State::Queued, |until| State::Backoff { until });
         task.ripe = false;
         task.epoch += 1;

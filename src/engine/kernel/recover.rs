@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::model::id::{CommandId, DelegationId, SessionId};
 
 use super::Turn;
-use super::input::{Host, Observed, Report};
+use super::input::{Host, Observed};
 use super::state::{Phase, State, Task};
 
 impl Turn<'_> {
@@ -34,12 +34,10 @@ impl Turn<'_> {
         let Some(at) = self.locate(session) else { return };
         let Some(delegation) = self.kernel.delegations.get(&at.delegation) else { return };
         let Some(live) = delegation.task(at.index).and_then(Task::session) else { return };
-        if live.phase != Phase::Intended {
-            // It was seen to run: what is left of it is looked for.
+        let wanted = live.stop.is_none() && !self.kernel.is_stopping(delegation);
+        if live.phase != Phase::Intended || !wanted {
+            // It was seen to run, or its host may come late: what there is of it is looked for and ended.
             self.gone(session);
-        } else if live.stop.is_some() || self.kernel.is_stopping(delegation) {
-            let error = "it was not wanted any more".into();
-            self.report(Report::NotStarted { session: session.clone(), error });
         } else {
             self.launch(&at.delegation, at.index);
         }

@@ -30,7 +30,7 @@ impl Turn<'_> {
             session_id: session,
             delegation_id: id.clone(),
             subtask_id: task.spec.id.clone(),
-            attempt: Some(task.attempt + 1),
+            attempt: Some(task.next_attempt()),
             agent: task.spec.agent.clone(),
             model: task.spec.model.clone(),
             ..Default::default()

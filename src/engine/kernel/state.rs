@@ -37,7 +37,7 @@ pub struct Delegation {
     pub epoch: u64,
     pub tasks: Vec<Task>,
     #[serde(skip)]
-    pub tally: Tally,
+    pub(super) tally: Tally,
 }
 
 /// The attempt of a step that handed a delegation over.
@@ -67,6 +67,8 @@ pub struct Task {
     pub state: State,
     /// The number of the last attempt; 0 before the first.
     pub attempt: u32,
+    /// The number of the attempt that a retry promised; it may have been cancelled before it began.
+    pub promised: u32,
     /// How many retries were spent on failures.
     pub retries: u32,
     /// How many starts in a row were refused.
@@ -90,7 +92,7 @@ pub struct Task {
     #[serde(skip)]
     pub ripe: bool,
     #[serde(skip)]
-    pub mark: Mark,
+    pub(super) mark: Mark,
 }
 
 /// Where a step is.
@@ -189,6 +191,11 @@ impl Delegation {
         !self.status.is_live()
     }
 
+    /// Returns how many of its own agents work.
+    pub fn busy(&self) -> u32 {
+        self.tally.busy
+    }
+
     /// Returns a step by its place.
     pub fn task(&self, index: u32) -> Option<&Task> {
         self.tasks.get(index as usize)
@@ -210,6 +217,7 @@ impl Task {
             spec,
             state: State::Queued,
             attempt: 0,
+            promised: 0,
             retries: 0,
             refused_starts: 0,
             hold: None,
@@ -223,6 +231,16 @@ impl Task {
             ripe: false,
             mark: Mark::default(),
         }
+    }
+
+    /// Returns the number that a session made now has.
+    pub(super) fn next_attempt(&self) -> u32 {
+        self.promised.max(self.attempt + 1)
+    }
+
+    /// Returns the number that a retry decided now promises: one that nothing was said of yet.
+    pub(super) fn new_attempt(&self) -> u32 {
+        self.promised.max(self.attempt) + 1
     }
 
     /// Returns the word that the model has for it too.

@@ -63,7 +63,7 @@ impl Turn<'_> {
             let retried = p::SubtaskRetried {
                 delegation_id: command.delegation_id.clone(),
                 subtask_id: task.spec.id.clone(),
-                attempt: Some(task.attempt + 1),
+                attempt: Some(task.new_attempt()),
                 agent_id: agent.clone().filter(|_| !cut || by_name),
                 model: model.clone().filter(|_| !cut || by_name),
                 reason: command.by.as_ref().map(|by| format!("asked for by {by}")),
@@ -92,7 +92,7 @@ impl Turn<'_> {
             .map(|task| p::SubtaskRetried {
                 delegation_id: id.clone(),
                 subtask_id: task.spec.id.clone(),
-                attempt: Some(task.attempt + 1),
+                attempt: Some(task.new_attempt()),
                 reason: Some("its delegation goes on".into()),
                 cause: Some("revived".into()),
                 ..Default::default()
