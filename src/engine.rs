@@ -1,3 +1,4 @@
-//! The engine: what runs delegations. So far its memory, [`book`], which everything else will write to.
+//! The engine: what runs delegations. Its memory is [`book`], its judgement [`kernel`].
 
 pub mod book;
+pub mod kernel;

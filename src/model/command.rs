@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::event::payload::Proof;
-use super::id::{CommandId, DelegationId, QuestionId, SubtaskId};
+use super::id::{CommandId, DelegationId, QuestionId, SubtaskId, TaskId};
 use super::key::{NodeKey, SourceId};
 use super::time::Stamp;
 
@@ -32,18 +32,185 @@ pub struct Command {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Verb {
-    Pause { mode: PauseMode },
+    /// Begins the delegation that the command names.
+    Start {
+        spec: Box<Spec>,
+    },
+    Pause {
+        mode: PauseMode,
+    },
     Resume,
-    Cancel { rollback: bool, reason: Option<String> },
-    Retry { with_failure: bool, agent: Option<String>, model: Option<String> },
-    Skip { reason: Option<String>, result: Option<String> },
-    Approve { subtasks: Option<Vec<SubtaskId>> },
-    Reject { reason: Option<String> },
-    Answer { question_id: QuestionId, answer: Answer },
-    Tell { text: String },
-    Accept { reason: Option<String> },
-    Rollback { reason: Option<String> },
-    Raise { tokens: Option<u64>, cost: Option<super::usage::Usd>, deadline: Option<Stamp> },
+    Cancel {
+        rollback: bool,
+        reason: Option<String>,
+    },
+    Retry {
+        with_failure: bool,
+        agent: Option<String>,
+        model: Option<String>,
+    },
+    Skip {
+        reason: Option<String>,
+        result: Option<String>,
+    },
+    Approve {
+        subtasks: Option<Vec<SubtaskId>>,
+    },
+    Reject {
+        reason: Option<String>,
+    },
+    Answer {
+        question_id: QuestionId,
+        answer: Answer,
+    },
+    Tell {
+        text: String,
+    },
+    Accept {
+        reason: Option<String>,
+    },
+    Rollback {
+        reason: Option<String>,
+    },
+    Raise {
+        tokens: Option<u64>,
+        cost: Option<super::usage::Usd>,
+        deadline: Option<Stamp>,
+    },
+}
+
+impl Verb {
+    /// Returns the verb's name on the wire.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Start { .. } => "start",
+            Self::Pause { .. } => "pause",
+            Self::Resume => "resume",
+            Self::Cancel { .. } => "cancel",
+            Self::Retry { .. } => "retry",
+            Self::Skip { .. } => "skip",
+            Self::Approve { .. } => "approve",
+            Self::Reject { .. } => "reject",
+            Self::Answer { .. } => "answer",
+            Self::Tell { .. } => "tell",
+            Self::Accept { .. } => "accept",
+            Self::Rollback { .. } => "rollback",
+            Self::Raise { .. } => "raise",
+        }
+    }
+}
+
+/// What a delegation is to do, and within which limits.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Spec {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    pub pattern: Pattern,
+    /// The running step that hands this over, if it is not a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Above>,
+    /// The names from the root down to who hands this over; taken from the parent where there is one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<String>,
+    /// Where its agents work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    pub limits: Limits,
+    pub subtasks: Vec<StepSpec>,
+}
+
+/// How the steps of a delegation hang together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// As their dependencies say.
+    #[default]
+    Parallel,
+    /// One after the other, each with the result of the one before.
+    Sequential,
+    /// One step.
+    Direct,
+}
+
+impl Pattern {
+    /// Returns the pattern's name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Parallel => "parallel",
+            Self::Sequential => "sequential",
+            Self::Direct => "direct",
+        }
+    }
+}
+
+/// The step that a nested delegation hangs under.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Above {
+    pub delegation_id: DelegationId,
+    pub subtask_id: SubtaskId,
+}
+
+/// One step of a delegation that is to be run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct StepSpec {
+    pub id: SubtaskId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    pub prompt: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What it is in the hierarchy; a role does not hand work down to itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dependencies: Vec<SubtaskId>,
+    /// In place of the delegation's limit for a step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+}
+
+/// The limits of one delegation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Limits {
+    /// How many of its agents may work at once; else only the limit in total holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_concurrent: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subtask_timeout_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    pub auto_retry: bool,
+    pub max_retries: u32,
+    pub backoff_ms: u64,
+    pub backoff_ceiling_ms: u64,
+    /// Whether the other steps go on when one has failed for good.
+    pub continue_on_partial_failure: bool,
+    /// How long an agent may take to end by itself before it is killed.
+    pub grace_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_concurrent: None,
+            subtask_timeout_ms: None,
+            timeout_ms: None,
+            auto_retry: true,
+            max_retries: 2,
+            backoff_ms: 1_000,
+            backoff_ceiling_ms: 60_000,
+            continue_on_partial_failure: false,
+            grace_ms: 10_000,
+        }
+    }
 }
 
 /// How a pause treats what runs.

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::model::command::Spec;
 use crate::model::handoff::{Decision, Handoff, Outcome, SubtaskSpec};
 use crate::model::id::{AgentId, CommandId, DelegationId, QuestionId, SessionId, SubtaskId, TaskId};
 use crate::model::time::Stamp;
@@ -65,9 +66,13 @@ payloads! {
     Started {
         delegation_id: DelegationId;
         task_id: TaskId, pattern: String, subtask_count: u32, estimated_duration: u64, plan: Box<Plan>,
+        spec: Box<Spec>,
     }
     /// `delegation:paused`, `resumed`, `rejected`, `expired`, `archived`
-    Turn { delegation_id: DelegationId; reason: String, by: String, mode: String }
+    Turn {
+        delegation_id: DelegationId;
+        reason: String, by: String, mode: String, deadline: Stamp, remaining_ms: u64,
+    }
     /// `delegation:cancelled`
     Cancelled { delegation_id: DelegationId; reason: String, rolled_back: bool, by: String }
     /// `delegation:completed`
@@ -107,6 +112,7 @@ payloads! {
     SubtaskTurn {
         delegation_id: DelegationId, subtask_id: SubtaskId;
         reason: String, by: String, mode: String, deadline: Stamp, session_id: SessionId, attempt: u32,
+        remaining_ms: u64, command_id: CommandId, pids: Vec<u32>,
     }
     /// `delegation:subtask-completed`
     SubtaskCompleted {
@@ -123,6 +129,7 @@ payloads! {
     SubtaskRetried {
         delegation_id: DelegationId, subtask_id: SubtaskId;
         attempt: u32, max_attempts: u32, agent_id: String, model: String, reason: String, retry_at: Stamp,
+        cause: String, with_failure: bool,
     }
     /// `delegation:subtask-skipped`
     SubtaskSkipped {
@@ -151,7 +158,7 @@ payloads! {
     Asked {
         question_id: QuestionId, session_id: SessionId;
         delegation_id: DelegationId, subtask_id: SubtaskId, agent_id: AgentId, text: String, tool: String,
-        input: Value, options: Vec<String>,
+        input: Value, options: Vec<String>, remaining_ms: u64,
     }
     /// `question:answered`, `question:withdrawn`
     Answered { question_id: QuestionId; session_id: SessionId, answer: String, by: String, reason: String }
@@ -165,13 +172,13 @@ payloads! {
     SessionStarted {
         session_id: SessionId;
         delegation_id: DelegationId, subtask_id: SubtaskId, attempt: u32, pid: u32, pid_start: u64,
-        boot_id: String, cli_session_id: String, tool: String, deadline: Stamp, timeout: u64,
+        boot_id: String, cli_session_id: String, tool: String, deadline: Stamp, timeout: u64, channel: bool,
     }
     /// `session:lost`, `session:ended`
     SessionEnded {
         session_id: SessionId;
         delegation_id: DelegationId, subtask_id: SubtaskId, attempt: u32, exit_code: i32, signal: i32,
-        reason: String,
+        reason: String, pids: Vec<u32>,
     }
 
     /// `command:accepted`

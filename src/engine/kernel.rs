@@ -1,0 +1,230 @@
+//! The kernel: everything that the engine decides, without I/O, async or a clock.
+//!
+//! Its state is a fold over the journal: [`Kernel::apply`] takes in an event, and nothing else changes what is
+//! saved. [`Kernel::step`] decides what follows from an input. The events it returns are taken in already;
+//! the driver writes them down, and only when they are on disk carries out the effects. Where writing
+//! fails, the kernel is ahead of the journal: it must be dropped, and a new one folded from what is there.
+//!
+//! Any prefix of a step's events may be what a crash leaves. [`Input::Recovered`] takes up from there: it
+//! starts what was only intended, adopts what runs, ends what was to end, and gives every order of a pending
+//! command again, under the same id.
+
+mod attempt;
+mod audit;
+mod clock;
+mod control;
+pub mod effect;
+pub mod explain;
+mod fold;
+mod hold;
+mod index;
+pub mod input;
+mod preview;
+mod recover;
+mod schedule;
+mod settle;
+pub mod spec;
+pub mod state;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::event::{Body, Event, payload as p};
+use crate::model::id::{CommandId, DelegationId, Seq, SessionId};
+use crate::model::time::Stamp;
+
+use effect::{Effect, Step, TimerKey};
+use index::Index;
+use input::{Input, Tick};
+use state::{Brief, CommandOutcome, Delegation, Known, Pending, Task};
+
+pub use preview::Preview;
+
+/// The engine's state, as far as it decides anything.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", from = "Saved")]
+pub struct Kernel {
+    seq: Seq,
+    at: Option<Stamp>,
+    limits: Total,
+    delegations: BTreeMap<DelegationId, Delegation>,
+    pending: BTreeMap<CommandId, Pending>,
+    known: BTreeMap<CommandId, Known>,
+    /// The known commands, the oldest first.
+    order: VecDeque<(Stamp, CommandId)>,
+    #[serde(skip)]
+    index: Index,
+    #[serde(skip)]
+    brief: Brief,
+}
+
+/// What a snapshot holds of a kernel.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Saved {
+    seq: Seq,
+    at: Option<Stamp>,
+    limits: Total,
+    delegations: BTreeMap<DelegationId, Delegation>,
+    pending: BTreeMap<CommandId, Pending>,
+    known: BTreeMap<CommandId, Known>,
+    order: VecDeque<(Stamp, CommandId)>,
+}
+
+impl From<Saved> for Kernel {
+    fn from(saved: Saved) -> Self {
+        let Saved { seq, at, limits, delegations, pending, known, order } = saved;
+        let (index, brief) = (Index::default(), Brief::default());
+        let mut kernel = Self { seq, at, limits, delegations, pending, known, order, index, brief };
+        kernel.rebuild();
+        kernel
+    }
+}
+
+/// The limits of all delegations together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Total {
+    pub max_concurrent: u32,
+    pub max_depth: u32,
+}
+
+impl Default for Total {
+    fn default() -> Self {
+        Self { max_concurrent: 5, max_depth: 3 }
+    }
+}
+
+impl Kernel {
+    /// Decides what follows from an input, and takes it in.
+    pub fn step(&mut self, tick: Tick, input: Input) -> Step {
+        // The wall clock may go back; the journal does not.
+        let at = self.at.map_or(tick.at, |last| last.max(tick.at));
+        let tick = Tick { at, ..tick };
+        let mut turn = Turn {
+            kernel: self,
+            tick,
+            minted: 0,
+            touched: BTreeSet::new(),
+            events: Vec::new(),
+            effects: Vec::new(),
+        };
+        match input {
+            Input::Command(command) => turn.command(*command),
+            Input::Report(report) => turn.report(report),
+            Input::Timer { key, epoch } => turn.timer(&key, epoch),
+            Input::Recovered(observed) => turn.recover(observed),
+            Input::Settings { settings, by } => {
+                let changed = p::SettingsChanged { settings: Some(settings), by, ..Default::default() };
+                turn.emit(Body::SettingsChanged(changed));
+            }
+        }
+        turn.finish();
+        Step { at, events: turn.events, effects: turn.effects }
+    }
+
+    /// Returns the last event that was taken in.
+    pub fn seq(&self) -> Seq {
+        self.seq
+    }
+
+    /// Returns every delegation that is not archived.
+    pub fn delegations(&self) -> &BTreeMap<DelegationId, Delegation> {
+        &self.delegations
+    }
+
+    /// Returns the limits of all delegations together.
+    pub fn limits(&self) -> Total {
+        self.limits
+    }
+
+    /// Returns how many agents work.
+    pub fn busy(&self) -> u32 {
+        self.index.busy
+    }
+
+    /// Returns the commands that are not done yet.
+    pub fn pending(&self) -> &BTreeMap<CommandId, Pending> {
+        &self.pending
+    }
+
+    /// Returns what became of a command; `None` for one that was never given, or long ago.
+    pub fn outcome(&self, id: &CommandId) -> Option<&CommandOutcome> {
+        self.known.get(id).map(|known| &known.outcome)
+    }
+
+    /// Returns the sessions that should run: what a new engine must look for.
+    pub fn expected(&self) -> Vec<SessionId> {
+        let delegations = self.delegations.values();
+        let live = delegations.flat_map(|d| d.tally.live.iter().filter_map(|index| d.task(*index)));
+        live.filter_map(Task::session).map(|session| session.id.clone()).collect()
+    }
+
+    /// Returns the step that a session is an attempt of, while it lives.
+    pub fn locate(&self, session: &SessionId) -> Option<(DelegationId, u32)> {
+        self.index.sessions.get(session).cloned()
+    }
+
+    fn task(&self, id: &DelegationId, index: u32) -> Option<&Task> {
+        self.delegations.get(id)?.task(index)
+    }
+}
+
+/// One step in the making: events are taken in as they are decided, so that each decision sees the last.
+struct Turn<'a> {
+    kernel: &'a mut Kernel,
+    tick: Tick,
+    /// How many ids were made of this tick's randomness.
+    minted: u64,
+    /// Delegations that may have come to their end.
+    touched: BTreeSet<DelegationId>,
+    events: Vec<Body>,
+    effects: Vec<Effect>,
+}
+
+impl Turn<'_> {
+    fn emit(&mut self, body: Body) {
+        let event = Event { seq: self.kernel.seq.next(), at: self.tick.at, body };
+        self.kernel.apply(&event);
+        self.events.push(event.body);
+    }
+
+    fn touch(&mut self, id: &DelegationId) {
+        self.touched.insert(id.clone());
+    }
+
+    /// Draws the consequences, until there are no more.
+    fn finish(&mut self) {
+        loop {
+            while let Some(id) = self.touched.pop_first() {
+                self.settle(&id);
+            }
+            self.close_commands();
+            if self.touched.is_empty() {
+                break;
+            }
+        }
+        self.schedule();
+    }
+
+    fn timer(&mut self, key: &TimerKey, epoch: u64) {
+        let (id, subtask) = match key {
+            TimerKey::Subtask(id, subtask) | TimerKey::Retry(id, subtask) => (id, Some(subtask)),
+            TimerKey::Delegation(id) => (id, None),
+        };
+        let Some(delegation) = self.kernel.delegations.get(id) else { return };
+        match subtask.map(|subtask| delegation.index_of(subtask)) {
+            None if delegation.epoch == epoch => self.delegation_due(&id.clone()),
+            Some(Some(index)) if delegation.task(index).is_some_and(|task| task.epoch == epoch) => {
+                if matches!(key, TimerKey::Retry(..)) {
+                    self.retry_due(&id.clone(), index);
+                } else {
+                    self.session_due(&id.clone(), index);
+                }
+            }
+            // Late: what it was set for is over.
+            None | Some(_) => {}
+        }
+    }
+}

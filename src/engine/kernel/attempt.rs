@@ -1,0 +1,399 @@
+//! What reports about sessions mean for their steps: begun, ended well or badly, lost, asked something.
+
+use std::time::Duration;
+
+use crate::model::command::Limits;
+use crate::model::event::{Body, payload as p};
+use crate::model::handoff::Outcome;
+use crate::model::id::{CommandId, DelegationId, SessionId, SubtaskId};
+
+use super::Turn;
+use super::effect::{Effect, TimerKey};
+use super::fold::CUT;
+use super::input::{Did, Exit, Host, Report, Settled, Verdict};
+use super::schedule::timeout;
+use super::state::{Phase, Stop, Task};
+
+/// So many starts in a row may be refused before the step has failed.
+const START_TRIES: u32 = 5;
+
+/// How an attempt came to its end.
+enum End {
+    Exited(Exit),
+    Lost { pids: Vec<u32> },
+    NotStarted { error: String },
+}
+
+/// Whether a session ends for itself.
+enum Fate {
+    /// By its own doing: its end says how.
+    Own,
+    /// Because a command ended it.
+    Stopped(Stop),
+    /// Because its delegation was stopped around it.
+    Cut,
+}
+
+/// A session with its step, as events name them.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub session: SessionId,
+    pub delegation: DelegationId,
+    pub index: u32,
+    pub subtask: SubtaskId,
+    pub attempt: u32,
+}
+
+impl Turn<'_> {
+    pub(super) fn report(&mut self, report: Report) {
+        match report {
+            Report::Started { session, host } => self.session_started(&session, &host),
+            Report::NotStarted { session, error } => self.session_over(&session, End::NotStarted { error }),
+            Report::Exited { session, exit } => self.exited(&session, exit),
+            Report::Gone { session } => self.gone(&session),
+            Report::Swept { session, pids, left } => self.swept(&session, pids, left),
+            Report::Answered { session, order, did, pids } => self.answered(&session, order, did, pids),
+            Report::Fed { session, id, trouble } => self.fed(&session, &id, trouble),
+            Report::Asked(asked) => self.asked(*asked),
+            Report::Settled { session, question, how } => {
+                let (answer, reason) = match how {
+                    Settled::Answered(answer) => (Some(answer), None),
+                    Settled::Withdrawn(reason) => (None, Some(reason)),
+                };
+                let told = p::Answered {
+                    question_id: question,
+                    session_id: Some(session),
+                    answer,
+                    reason,
+                    ..Default::default()
+                };
+                self.settle_question(told);
+            }
+            // The model keeps signs of life; nothing is decided by them.
+            Report::Alive { .. } => {}
+        }
+    }
+
+    pub(super) fn locate(&self, session: &SessionId) -> Option<Place> {
+        let (delegation, index) = self.kernel.locate(session)?;
+        let task = self.kernel.task(&delegation, index)?;
+        let (subtask, attempt) = (task.spec.id.clone(), task.attempt);
+        Some(Place { session: session.clone(), delegation, index, subtask, attempt })
+    }
+
+    fn phase(&self, at: &Place) -> Option<Phase> {
+        Some(self.kernel.task(&at.delegation, at.index)?.session()?.phase)
+    }
+
+    pub(super) fn session_started(&mut self, session: &SessionId, host: &Host) {
+        let Some(at) = self.locate(session) else { return };
+        if self.phase(&at) != Some(Phase::Intended) {
+            return;
+        }
+        let Some(delegation) = self.kernel.delegations.get(&at.delegation) else { return };
+        let Some(task) = delegation.task(at.index) else { return };
+        let timeout_ms = timeout(delegation, task);
+        let remaining = timeout_ms.map(|whole| host.remaining_ms.unwrap_or(whole).min(whole));
+        let deadline = remaining.map(|remaining| self.later(remaining));
+        let begun = p::SubtaskStarted {
+            delegation_id: at.delegation.clone(),
+            subtask_id: at.subtask.clone(),
+            subtask_index: Some(at.index + 1),
+            title: task.spec.title.clone(),
+            agent_id: task.spec.agent.clone(),
+            model: task.spec.model.clone(),
+            session_id: Some(session.clone()),
+            attempt: Some(at.attempt),
+            deadline,
+            ..Default::default()
+        };
+        self.emit(Body::SessionStarted(p::SessionStarted {
+            session_id: session.clone(),
+            delegation_id: Some(at.delegation.clone()),
+            subtask_id: Some(at.subtask.clone()),
+            attempt: Some(at.attempt),
+            pid: host.pid,
+            pid_start: host.pid_start,
+            boot_id: host.boot_id.clone(),
+            deadline,
+            timeout: timeout_ms.map(|whole| whole.div_ceil(1000)),
+            channel: host.channel.then_some(true),
+            ..Default::default()
+        }));
+        self.emit(Body::SubtaskStarted(begun));
+        self.run_clock(&at.delegation, at.index, remaining);
+    }
+
+    pub(super) fn exited(&mut self, session: &SessionId, exit: Exit) {
+        if exit.left == 0 {
+            self.session_over(session, End::Exited(exit));
+        } else if self.locate(session).is_some() {
+            self.kernel.brief.sweeping.insert(session.clone(), Some(exit));
+            self.effects.push(Effect::Sweep { session: session.clone() });
+        }
+    }
+
+    pub(super) fn gone(&mut self, session: &SessionId) {
+        if self.locate(session).is_some() && !self.kernel.brief.sweeping.contains_key(session) {
+            self.kernel.brief.sweeping.insert(session.clone(), None);
+            self.effects.push(Effect::Sweep { session: session.clone() });
+        }
+    }
+
+    fn swept(&mut self, session: &SessionId, pids: Vec<u32>, left: u32) {
+        if left > 0 {
+            // Looked for again until none is found.
+            self.effects.push(Effect::Sweep { session: session.clone() });
+            return;
+        }
+        match self.kernel.brief.sweeping.remove(session) {
+            Some(Some(exit)) => {
+                let pids = exit.pids.iter().copied().chain(pids).collect();
+                self.session_over(session, End::Exited(Exit { pids, left: 0, ..exit }));
+            }
+            Some(None) => self.session_over(session, End::Lost { pids }),
+            None => {}
+        }
+    }
+
+    fn session_over(&mut self, session: &SessionId, end: End) {
+        let Some(at) = self.locate(session) else { return };
+        let Some(phase) = self.phase(&at) else { return };
+        if phase == Phase::Intended && matches!(end, End::Exited(_)) {
+            // It ran, and ended before anybody heard of it.
+            self.session_started(session, &Host::default());
+        }
+        let fate = self.fate(&at);
+        let expired = self.kernel.brief.expired.contains(session);
+        if phase != Phase::Over {
+            self.end_session(&at, &end);
+        }
+        self.verdict(&at, end, fate, expired);
+        self.touch(&at.delegation);
+        for child in self.kernel.children_of(&at.delegation, at.index) {
+            self.touch(&child);
+        }
+    }
+
+    /// Returns whether a step is ended on purpose: by a command, or with its delegation.
+    fn fate(&self, at: &Place) -> Fate {
+        let Some(delegation) = self.kernel.delegations.get(&at.delegation) else { return Fate::Own };
+        let session = delegation.task(at.index).and_then(Task::session);
+        let stop = session.and_then(|session| session.stop.clone());
+        match stop.or_else(|| delegation.cancel.clone()) {
+            Some(stop) => Fate::Stopped(stop),
+            None if self.kernel.is_stopping(delegation) => Fate::Cut,
+            None => Fate::Own,
+        }
+    }
+
+    fn end_session(&mut self, at: &Place, end: &End) {
+        let questions: Vec<_> = self
+            .kernel
+            .task(&at.delegation, at.index)
+            .and_then(Task::session)
+            .map(|session| session.questions.iter().cloned().collect())
+            .unwrap_or_default();
+        for question_id in questions {
+            self.emit(Body::Withdrawn(p::Answered {
+                question_id,
+                session_id: Some(at.session.clone()),
+                reason: Some("the session ended".into()),
+                ..Default::default()
+            }));
+        }
+        let (mut code, mut signal, mut reason, mut pids) = (None, None, None, Vec::new());
+        match end {
+            End::Exited(exit) => {
+                (code, signal, pids) = (exit.code, exit.signal, exit.pids.clone());
+            }
+            End::Lost { pids: found } => {
+                (reason, pids) = (Some("lost".to_owned()), found.clone());
+            }
+            End::NotStarted { error } => reason = Some(format!("did not start: {error}")),
+        }
+        let ended = p::SessionEnded {
+            session_id: at.session.clone(),
+            delegation_id: Some(at.delegation.clone()),
+            subtask_id: Some(at.subtask.clone()),
+            attempt: Some(at.attempt),
+            exit_code: code,
+            signal,
+            reason,
+            pids: Some(pids).filter(|pids| !pids.is_empty()),
+            ..Default::default()
+        };
+        let lost = matches!(end, End::Lost { .. });
+        self.emit(if lost { Body::SessionLost(ended) } else { Body::SessionEnded(ended) });
+    }
+
+    fn verdict(&mut self, at: &Place, end: End, fate: Fate, expired: bool) {
+        match fate {
+            Fate::Own => {}
+            Fate::Stopped(stop) => return self.stopped(at, Some(stop)),
+            Fate::Cut => return self.stopped(at, None),
+        }
+        match end {
+            End::NotStarted { error } => self.start_refused(at, error),
+            End::Lost { .. } => self.failed(at, "lost".into(), true, None),
+            End::Exited(_) if expired => self.timed_out(at),
+            End::Exited(exit) => match exit.verdict {
+                Verdict::Done { result } => self.completed(at, None, result),
+                Verdict::Partial { result } => self.completed(at, Some("partial"), result),
+                Verdict::Failed { error, retryable, result } => self.failed(at, error, retryable, result),
+                Verdict::TimedOut => self.timed_out(at),
+            },
+        }
+    }
+
+    fn stopped(&mut self, at: &Place, stop: Option<Stop>) {
+        let turn = p::SubtaskTurn {
+            delegation_id: at.delegation.clone(),
+            subtask_id: at.subtask.clone(),
+            session_id: Some(at.session.clone()),
+            attempt: Some(at.attempt),
+            ..Default::default()
+        };
+        match stop {
+            Some(Stop::Cancelled { reason, by }) => {
+                self.emit(Body::SubtaskCancelled(p::SubtaskTurn { reason, by, ..turn }));
+            }
+            Some(Stop::Skipped { reason, by, result }) => {
+                self.skipped(&at.delegation, at.subtask.clone(), reason, by, result);
+            }
+            None => {
+                let reason = Some("its delegation was stopped".to_owned());
+                self.emit(Body::SubtaskCancelled(p::SubtaskTurn { reason, mode: Some(CUT.into()), ..turn }));
+            }
+        }
+    }
+
+    pub(super) fn skipped(
+        &mut self,
+        id: &DelegationId,
+        subtask_id: SubtaskId,
+        reason: Option<String>,
+        by: Option<String>,
+        result: Option<String>,
+    ) {
+        let result = result.map(|summary| Box::new(Outcome { summary: Some(summary), ..Default::default() }));
+        self.emit(Body::SubtaskSkipped(p::SubtaskSkipped {
+            delegation_id: id.clone(),
+            subtask_id,
+            reason,
+            by,
+            result,
+            ..Default::default()
+        }));
+    }
+
+    fn completed(&mut self, at: &Place, status: Option<&str>, result: Option<Box<Outcome>>) {
+        self.emit(Body::SubtaskCompleted(p::SubtaskCompleted {
+            delegation_id: at.delegation.clone(),
+            subtask_id: at.subtask.clone(),
+            status: status.map(Into::into),
+            result,
+            session_id: Some(at.session.clone()),
+            attempt: Some(at.attempt),
+            ..Default::default()
+        }));
+    }
+
+    fn failed(&mut self, at: &Place, error: String, retryable: bool, result: Option<Box<Outcome>>) {
+        self.emit(Body::SubtaskFailed(p::SubtaskFailed {
+            delegation_id: at.delegation.clone(),
+            subtask_id: at.subtask.clone(),
+            error: Some(error),
+            retryable: Some(retryable),
+            result,
+            session_id: Some(at.session.clone()),
+            attempt: Some(at.attempt),
+            ..Default::default()
+        }));
+        if retryable {
+            self.try_again(&at.delegation, at.index);
+        }
+    }
+
+    fn timed_out(&mut self, at: &Place) {
+        self.emit(Body::SubtaskTimedOut(p::SubtaskTurn {
+            delegation_id: at.delegation.clone(),
+            subtask_id: at.subtask.clone(),
+            reason: Some("its time was up".into()),
+            session_id: Some(at.session.clone()),
+            attempt: Some(at.attempt),
+            ..Default::default()
+        }));
+        self.try_again(&at.delegation, at.index);
+    }
+
+    /// Retries a step that failed, if its delegation's limits allow one more.
+    pub(super) fn try_again(&mut self, id: &DelegationId, index: u32) {
+        let Some(delegation) = self.kernel.delegations.get(id) else { return };
+        let Some(task) = delegation.task(index) else { return };
+        let limits = &delegation.limits;
+        if !limits.auto_retry || task.retries >= limits.max_retries {
+            return;
+        }
+        let delay = backoff(limits, task.retries);
+        self.retry_later(id, index, delay, "failure", task.error.clone());
+    }
+
+    /// A start that was refused spends no retry; it is tried again, for a while.
+    fn start_refused(&mut self, at: &Place, error: String) {
+        let Some(delegation) = self.kernel.delegations.get(&at.delegation) else { return };
+        let Some(task) = delegation.task(at.index) else { return };
+        let tries = task.refused_starts + 1;
+        if tries >= START_TRIES {
+            self.failed(at, format!("could not be started in {tries} tries: {error}"), false, None);
+            return;
+        }
+        let delay = backoff(&delegation.limits, task.refused_starts);
+        self.retry_later(&at.delegation, at.index, delay, "start", Some(error));
+    }
+
+    fn retry_later(&mut self, id: &DelegationId, index: u32, delay: u64, cause: &str, why: Option<String>) {
+        let Some(delegation) = self.kernel.delegations.get(id) else { return };
+        let Some(task) = delegation.task(index) else { return };
+        let subtask = task.spec.id.clone();
+        let retried = p::SubtaskRetried {
+            delegation_id: id.clone(),
+            subtask_id: subtask.clone(),
+            attempt: Some(task.new_attempt()),
+            max_attempts: Some(delegation.limits.max_retries + 1),
+            reason: why,
+            retry_at: Some(self.later(delay)),
+            cause: Some(cause.into()),
+            ..Default::default()
+        };
+        self.emit(Body::SubtaskRetried(retried));
+        self.set_retry_timer(id, index, delay);
+    }
+
+    pub(super) fn set_retry_timer(&mut self, id: &DelegationId, index: u32, delay: u64) {
+        let Some(task) = self.kernel.task(id, index) else { return };
+        let key = TimerKey::Retry(id.clone(), task.spec.id.clone());
+        let (at_ms, epoch) = (self.tick.awake_ms.saturating_add(delay), task.epoch);
+        self.effects.push(Effect::SetTimer { key, at_ms, epoch });
+    }
+
+    fn answered(&mut self, session: &SessionId, order: CommandId, did: Did, pids: Vec<u32>) {
+        let Some(at) = self.locate(session) else { return };
+        if self.phase(&at) == Some(Phase::Intended) {
+            // Only a host that runs can answer.
+            self.session_started(session, &Host::default());
+        }
+        match did {
+            Did::Froze => self.froze(&at, order, pids),
+            Did::Continued => self.continued(&at, order, pids),
+            Did::Other => {}
+        }
+    }
+}
+
+/// Returns how long to wait before the next try: twice as long each time, up to the ceiling.
+pub fn backoff(limits: &Limits, tries: u32) -> u64 {
+    let doubled = limits.backoff_ms.saturating_mul(1u64.checked_shl(tries).unwrap_or(u64::MAX));
+    let most = Duration::from_millis(limits.backoff_ceiling_ms);
+    u64::try_from(Duration::from_millis(doubled).min(most).as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,277 @@
+//! Commands: accepted or refused, carried out, and concluded when the proof is complete.
+//!
+//! One file each for what a verb demands and does. Carrying out a command twice does no more than once: a new
+//! engine does it again for every command that is pending.
+
+mod accept;
+mod cancel;
+mod pause;
+mod raise;
+mod retry;
+mod say;
+mod skip;
+mod start;
+
+use std::time::Duration;
+
+use crate::model::command::{Command, PauseMode, Spec, Verb};
+use crate::model::event::{Body, payload as p};
+use crate::model::id::{CommandId, DelegationId};
+
+use super::spec::{Code, Refusal};
+use super::state::{Delegation, Task};
+use super::{Kernel, Turn};
+
+/// A delegation, and the one of its steps that is meant.
+type Target<'a> = (&'a Delegation, Option<(u32, &'a Task)>);
+
+/// How long the hosts may take to answer, beside the grace that they give.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
+
+impl Turn<'_> {
+    pub(super) fn command(&mut self, command: Command) {
+        if self.kernel.known.contains_key(&command.id) {
+            // Its receipt tells; it does not act again.
+            return;
+        }
+        if let Err(refusal) = self.kernel.check(&command) {
+            self.refuse(&command, refusal);
+            return;
+        }
+        self.supersede(&command);
+        let id = command.id.clone();
+        self.accept_command(&command);
+        if let Verb::Start { spec } = command.verb {
+            self.start(&command.delegation_id, *spec);
+        }
+        self.carry_out(&id);
+    }
+
+    fn refuse(&mut self, command: &Command, refusal: Refusal) {
+        self.emit(Body::CommandRefused(p::CommandRefused {
+            command_id: command.id.clone(),
+            kind: Some(command.verb.kind().into()),
+            code: Some(refusal.code.as_str().into()),
+            reason: Some(refusal.reason),
+            ..Default::default()
+        }));
+    }
+
+    fn accept_command(&mut self, command: &Command) {
+        let delegation = self.kernel.delegations.get(&command.delegation_id);
+        let grace = Duration::from_millis(delegation.map_or(0, |delegation| delegation.limits.grace_ms));
+        // A drain waits for agents to finish, however long they take.
+        let is_drain = matches!(command.verb, Verb::Pause { mode: PauseMode::Drain });
+        let deadline = (!is_drain).then(|| self.tick.at.plus(ANSWER_WITHIN + grace));
+        let verb = if matches!(command.verb, Verb::Start { .. }) {
+            // The spec stands in the event of the start.
+            Verb::Start { spec: Box::<Spec>::default() }
+        } else {
+            command.verb.clone()
+        };
+        self.emit(Body::CommandAccepted(p::CommandAccepted {
+            command_id: command.id.clone(),
+            kind: Some(command.verb.kind().into()),
+            delegation_id: Some(command.delegation_id.clone()),
+            subtask_id: command.subtask_id.clone(),
+            by: command.by.clone(),
+            options: serde_json::to_value(verb).ok(),
+            deadline,
+            ..Default::default()
+        }));
+    }
+
+    /// Does what an accepted command asks for, as far as it is not done.
+    pub(super) fn carry_out(&mut self, id: &CommandId) {
+        let Some(pending) = self.kernel.pending.get(id) else { return };
+        let command = pending.command.clone();
+        match &command.verb {
+            Verb::Pause { mode } => self.carry_out_pause(&command, *mode),
+            Verb::Resume => self.carry_out_resume(&command),
+            Verb::Cancel { .. } => self.carry_out_cancel(&command),
+            Verb::Skip { reason, result } => {
+                self.carry_out_skip(&command, reason.as_ref(), result.as_ref());
+            }
+            Verb::Retry { .. } => self.carry_out_retry(&command),
+            Verb::Accept { reason } => self.carry_out_accept(&command, reason.as_ref()),
+            Verb::Raise { deadline, .. } => self.carry_out_raise(&command, *deadline),
+            Verb::Answer { question_id, answer } => self.carry_out_answer(&command, question_id, answer),
+            Verb::Tell { text } => self.carry_out_tell(&command, text),
+            Verb::Start { .. } | Verb::Approve { .. } | Verb::Reject { .. } | Verb::Rollback { .. } => {}
+        }
+        self.touch(&command.delegation_id);
+    }
+
+    /// Concludes the commands that wait for nothing more.
+    pub(super) fn close_commands(&mut self) {
+        let pending = self.kernel.pending.iter().filter(|(_, pending)| pending.waits.is_empty());
+        let done: Vec<CommandId> = pending.map(|(id, _)| id.clone()).collect();
+        for id in done {
+            self.conclude(&id);
+        }
+    }
+
+    fn conclude(&mut self, id: &CommandId) {
+        let Some(pending) = self.kernel.pending.get(id) else { return };
+        let command = pending.command.clone();
+        let count = pending.proofs.len();
+        let proof = match &command.verb {
+            Verb::Pause { .. } => {
+                let proof = pause_proof(&pending.proofs);
+                self.tell_paused(&command);
+                proof
+            }
+            Verb::Resume => format!("{count} of {count} answered"),
+            Verb::Cancel { .. } => {
+                // Delegations end in their own time: with the last of what is below them.
+                if self.kernel.reach(&command).delegations.iter().any(|id| self.kernel.is_open(id)) {
+                    return;
+                }
+                format!("{count} of {count} ended, {} had not begun", pending.unstarted)
+            }
+            Verb::Skip { .. } => format!("{count} of {count} ended"),
+            Verb::Answer { .. } | Verb::Tell { .. } => {
+                let gone = Refusal::new(Code::Gone, "The session ended before it could be told.");
+                self.refuse(&command, gone);
+                return;
+            }
+            Verb::Start { .. } if !self.kernel.delegations.contains_key(&command.delegation_id) => {
+                let lost = Refusal::new(Code::Gone, "The engine stopped before it began.\nSend it again.");
+                self.refuse(&command, lost);
+                return;
+            }
+            Verb::Start { .. }
+            | Verb::Retry { .. }
+            | Verb::Accept { .. }
+            | Verb::Raise { .. }
+            | Verb::Approve { .. }
+            | Verb::Reject { .. }
+            | Verb::Rollback { .. } => "done".into(),
+        };
+        self.confirm(id, Some(proof));
+    }
+
+    pub(super) fn confirm(&mut self, id: &CommandId, proof: Option<String>) {
+        let Some(pending) = self.kernel.pending.get(id) else { return };
+        let effects = pending.proofs.clone();
+        self.emit(Body::CommandConfirmed(p::CommandConfirmed {
+            command_id: id.clone(),
+            kind: Some(pending.command.verb.kind().into()),
+            proof,
+            effects: Some(effects).filter(|effects| !effects.is_empty()),
+            ..Default::default()
+        }));
+    }
+
+    /// Refuses the pending commands that a new one makes void.
+    fn supersede(&mut self, command: &Command) {
+        let void = |verb: &Verb, below: bool, above: bool| match verb {
+            Verb::Pause { .. } => below && matches!(command.verb, Verb::Resume | Verb::Cancel { .. }),
+            Verb::Resume if matches!(command.verb, Verb::Pause { .. }) => below || above,
+            Verb::Resume | Verb::Skip { .. } => below && matches!(command.verb, Verb::Cancel { .. }),
+            Verb::Start { .. }
+            | Verb::Cancel { .. }
+            | Verb::Retry { .. }
+            | Verb::Approve { .. }
+            | Verb::Reject { .. }
+            | Verb::Answer { .. }
+            | Verb::Tell { .. }
+            | Verb::Accept { .. }
+            | Verb::Rollback { .. }
+            | Verb::Raise { .. } => false,
+        };
+        let void: Vec<Command> = self
+            .kernel
+            .pending
+            .values()
+            .map(|pending| &pending.command)
+            .filter(|old| void(&old.verb, self.kernel.covers(command, old), self.kernel.covers(old, command)))
+            .cloned()
+            .collect();
+        for old in void {
+            let (kind, id) = (command.verb.kind(), &command.id);
+            let reason = format!("A {kind} came before it was done: {id}");
+            self.refuse(&old, Refusal::new(Code::Superseded, reason));
+        }
+    }
+}
+
+fn pause_proof(proofs: &[p::Proof]) -> String {
+    let frozen = proofs.iter().filter(|proof| proof.did.as_deref() == Some("frozen")).count();
+    let ended = proofs.len() - frozen;
+    match (frozen, ended) {
+        (0, 0) => "nothing ran".into(),
+        (frozen, 0) => format!("{frozen} of {frozen} frozen"),
+        (frozen, ended) => format!("{frozen} frozen, {ended} ended: none of {} runs", frozen + ended),
+    }
+}
+
+impl Kernel {
+    /// Returns why a command cannot be done now.
+    pub(super) fn check(&self, command: &Command) -> Result<(), Refusal> {
+        match &command.verb {
+            Verb::Start { spec } => self.check_start(&command.delegation_id, spec),
+            Verb::Pause { mode } => self.check_pause(command, *mode),
+            Verb::Resume => self.check_resume(command),
+            Verb::Cancel { rollback, .. } => self.check_cancel(command, *rollback),
+            Verb::Retry { .. } => self.check_retry(command),
+            Verb::Skip { .. } => self.check_skip(command),
+            Verb::Accept { .. } => self.check_accept(command),
+            Verb::Raise { deadline, .. } => self.check_raise(command, *deadline),
+            Verb::Answer { question_id, .. } => self.check_answer(command, question_id),
+            Verb::Tell { .. } => self.check_tell(command),
+            Verb::Approve { .. } | Verb::Reject { .. } | Verb::Rollback { .. } => {
+                let kind = command.verb.kind();
+                Err(Refusal::new(Code::Unsupported, format!("This engine cannot {kind} yet.")))
+            }
+        }
+    }
+
+    /// Returns what a command names.
+    fn target(&self, command: &Command) -> Result<Target<'_>, Refusal> {
+        let id = &command.delegation_id;
+        let Some(delegation) = self.delegations.get(id) else {
+            return Err(Refusal::new(Code::NotFound, format!("There is no delegation {id}")));
+        };
+        let Some(subtask) = &command.subtask_id else { return Ok((delegation, None)) };
+        let index = delegation.index_of(subtask);
+        match index.and_then(|index| Some((index, delegation.task(index)?))) {
+            Some(found) => Ok((delegation, Some(found))),
+            None => Err(Refusal::new(Code::NotFound, format!("{id} has no subtask {subtask}"))),
+        }
+    }
+
+    /// Refuses what would change the steps of a delegation that is being ended.
+    fn check_not_stopping(&self, delegation: &Delegation) -> Result<(), Refusal> {
+        if !delegation.is_ended() && self.is_stopping(delegation) {
+            let reason = format!("{} is being stopped.\nWait until it has ended.", delegation.id);
+            return Err(conflict(reason));
+        }
+        Ok(())
+    }
+
+    /// Refuses to wake a delegation below something that is over.
+    fn check_may_reopen(&self, delegation: &Delegation) -> Result<(), Refusal> {
+        let Some(parent) = delegation.parent.as_ref().filter(|_| delegation.is_ended()) else {
+            return Ok(());
+        };
+        let above_open = self.is_open(&parent.delegation);
+        if !above_open || self.is_orphan(delegation) {
+            let above = &parent.delegation;
+            let reason = format!(
+                "{} belongs to an attempt of {above} that is over.\nRetry the step above instead.",
+                delegation.id
+            );
+            return Err(conflict(reason));
+        }
+        Ok(())
+    }
+
+    fn is_open(&self, id: &DelegationId) -> bool {
+        self.delegations.get(id).is_some_and(|delegation| !delegation.is_ended())
+    }
+}
+
+fn conflict(reason: impl Into<String>) -> Refusal {
+    Refusal::new(Code::Conflict, reason)
+}

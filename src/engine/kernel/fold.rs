@@ -1,0 +1,416 @@
+//! What each event does to the state: the only place that changes it.
+
+use crate::model::command::{PauseMode, Verb};
+use crate::model::event::payload::{self as p, Proof};
+use crate::model::event::{Body, Event};
+use crate::model::id::{DelegationId, Seq, SessionId, SubtaskId};
+use crate::model::status::StatusWord;
+use crate::model::time::Stamp;
+
+use super::Kernel;
+use super::index::link;
+use super::state::{Clock, CommandOutcome, Delegation, Parent, Pending, Phase, Session, State, Task};
+
+/// The mark of a step that ended only because its delegation did.
+pub(super) const CUT: &str = "cut";
+/// The level of a delegation whose time is up.
+pub(super) const DEADLINE: &str = "deadline";
+
+impl Kernel {
+    /// Takes in an event.
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the other events change nothing that is decided here"
+    )]
+    pub fn apply(&mut self, event: &Event) {
+        self.seq = event.seq;
+        self.at = Some(self.at.map_or(event.at, |last| last.max(event.at)));
+        match &event.body {
+            Body::Started(data) => self.started(data, event.seq, event.at),
+            Body::Paused(data) => self.turned(data, StatusWord::Paused),
+            Body::Resumed(data) => self.turned(data, StatusWord::Running),
+            Body::Cancelled(data) => self.ended(&data.delegation_id, StatusWord::Cancelled),
+            Body::Completed(data) => {
+                let partial = data.status.as_deref() == Some("partial");
+                let word = if partial { StatusWord::Partial } else { StatusWord::Done };
+                self.ended(&data.delegation_id, word);
+            }
+            Body::Failed(data) => self.ended(&data.delegation_id, StatusWord::Failed),
+            Body::Expired(data) => self.ended(&data.delegation_id, StatusWord::Expired),
+            Body::Rejected(data) => self.ended(&data.delegation_id, StatusWord::Rejected),
+            Body::BudgetReached(data) if data.level.as_deref() == Some(DEADLINE) => {
+                if let Some(delegation) = self.delegations.get_mut(&data.delegation_id) {
+                    delegation.expired = true;
+                }
+                self.refresh_below(&data.delegation_id);
+            }
+            Body::Archived(data) => self.archived(&data.delegation_id),
+            Body::SessionIntended(data) => self.intended(data),
+            Body::SessionStarted(data) => self.session_started(data),
+            Body::SessionEnded(data) | Body::SessionLost(data) => self.session_ended(data),
+            Body::Asked(data) => self.asked(data),
+            Body::Answered(data) | Body::Withdrawn(data) => self.answered(data),
+            Body::CommandAccepted(data) => self.accepted(data, event.at),
+            Body::CommandConfirmed(data) => {
+                let outcome = CommandOutcome::Confirmed { proof: data.proof.clone() };
+                self.concluded(&data.command_id, data.kind.as_deref(), outcome, event.at);
+            }
+            Body::CommandRefused(data) => {
+                let (code, reason) = (data.code.clone(), data.reason.clone());
+                let outcome = CommandOutcome::Refused { code, reason };
+                self.concluded(&data.command_id, data.kind.as_deref(), outcome, event.at);
+            }
+            Body::SettingsChanged(data) => self.settings(data),
+            body => self.apply_subtask(body),
+        }
+    }
+
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "the other events change nothing that is decided here"
+    )]
+    fn apply_subtask(&mut self, body: &Body) {
+        match body {
+            Body::SubtaskPaused(data) => self.subtask_turned(data, true),
+            Body::SubtaskResumed(data) => self.subtask_turned(data, false),
+            Body::SubtaskCompleted(data) => {
+                let partial = data.status.as_deref() == Some("partial");
+                let how = if partial { StatusWord::Partial } else { StatusWord::Done };
+                let result = data.result.as_ref().and_then(|result| result.summary.clone());
+                self.subtask_ended(&data.delegation_id, &data.subtask_id, how, |task| {
+                    task.result = result.or(task.result.take());
+                });
+            }
+            Body::SubtaskFailed(data) => {
+                let result = data.result.as_ref().and_then(|result| result.summary.clone());
+                self.subtask_ended(&data.delegation_id, &data.subtask_id, StatusWord::Failed, |task| {
+                    task.error.clone_from(&data.error);
+                    task.retryable = data.retryable.unwrap_or(false);
+                    task.result = result;
+                });
+            }
+            Body::SubtaskSkipped(data) => {
+                let result = data.result.as_ref().and_then(|result| result.summary.clone());
+                self.subtask_ended(&data.delegation_id, &data.subtask_id, StatusWord::Skipped, |task| {
+                    task.result = result;
+                });
+            }
+            Body::SubtaskTimedOut(data) => {
+                self.subtask_ended(&data.delegation_id, &data.subtask_id, StatusWord::TimedOut, |task| {
+                    task.error.clone_from(&data.reason);
+                    task.retryable = true;
+                });
+            }
+            Body::SubtaskCancelled(data) => self.subtask_cancelled(data),
+            Body::SubtaskRetried(data) => self.retried(data),
+            _ => {}
+        }
+    }
+
+    fn started(&mut self, data: &p::Started, seq: Seq, at: Stamp) {
+        // A delegation that some other engine only told of has nothing to run.
+        let Some(spec) = data.spec.as_deref() else { return };
+        let parent = spec.parent.as_ref().and_then(|above| {
+            let delegation = self.delegations.get(&above.delegation_id)?;
+            let index = delegation.index_of(&above.subtask_id)?;
+            let attempt = delegation.task(index)?.attempt;
+            Some(Parent { delegation: above.delegation_id.clone(), index, attempt })
+        });
+        let plan = data.plan.as_deref();
+        let mut delegation = Delegation {
+            id: data.delegation_id.clone(),
+            born: seq.0,
+            task_id: data.task_id.clone(),
+            workspace: spec.workspace.clone(),
+            parent,
+            depth: plan.and_then(|plan| plan.depth).unwrap_or(1),
+            path: spec.path.clone(),
+            limits: spec.limits.clone(),
+            started: at,
+            status: StatusWord::Running,
+            cancel: None,
+            expired: false,
+            hold: None,
+            clock: Clock { deadline: plan.and_then(|plan| plan.deadline), remaining_ms: None },
+            epoch: 0,
+            tasks: spec.subtasks.iter().cloned().map(Task::new).collect(),
+            tally: super::index::Tally::default(),
+        };
+        link(&mut delegation);
+        let (id, count) = (delegation.id.clone(), delegation.tasks.len());
+        self.delegations.insert(id.clone(), delegation);
+        self.count_child(&id);
+        for index in 0..u32::try_from(count).unwrap_or(u32::MAX) {
+            self.refresh(&id, index);
+        }
+    }
+
+    fn turned(&mut self, data: &p::Turn, word: StatusWord) {
+        let Some(delegation) = self.delegations.get_mut(&data.delegation_id) else { return };
+        if delegation.is_ended() {
+            (delegation.cancel, delegation.expired) = (None, false);
+        }
+        delegation.status = word;
+        delegation.epoch += 1;
+        let paused = word == StatusWord::Paused;
+        delegation.clock = Clock {
+            deadline: data.deadline.filter(|_| !paused),
+            remaining_ms: data.remaining_ms.filter(|_| paused),
+        };
+        self.count_child(&data.delegation_id);
+        self.refresh_below(&data.delegation_id);
+    }
+
+    fn ended(&mut self, id: &DelegationId, word: StatusWord) {
+        let Some(delegation) = self.delegations.get_mut(id) else { return };
+        (delegation.status, delegation.hold, delegation.clock) = (word, None, Clock::default());
+        delegation.epoch += 1;
+        self.brief.delegation_due.remove(id);
+        self.count_child(id);
+        self.refresh_below(id);
+    }
+
+    fn archived(&mut self, id: &DelegationId) {
+        for gone in self.tree(id) {
+            let Some(delegation) = self.delegations.remove(&gone) else { continue };
+            self.index.startable.remove(&(delegation.born, gone.clone()));
+            self.index.busy = self.index.busy.saturating_sub(delegation.tally.busy);
+            for session in delegation.tasks.iter().filter_map(Task::session) {
+                self.index.sessions.remove(&session.id);
+            }
+            if let Some(parent) = &delegation.parent
+                && let Some(above) = self.delegations.get_mut(&parent.delegation)
+                && let Some(children) = above.tally.children.get_mut(&parent.index)
+            {
+                children.remove(&gone);
+                if children.is_empty() {
+                    above.tally.children.remove(&parent.index);
+                }
+            }
+        }
+    }
+
+    fn intended(&mut self, data: &p::SessionIntended) {
+        let Some((id, index)) = self.place(&data.delegation_id, &data.subtask_id) else { return };
+        let is_drain =
+            |pending: &Pending| matches!(pending.command.verb, Verb::Pause { mode: PauseMode::Drain });
+        let drains: Vec<_> = self
+            .pending
+            .iter()
+            .filter(|(_, pending)| is_drain(pending) && self.is_within(&id, index, &pending.command))
+            .map(|(command, _)| command.clone())
+            .collect();
+        for command in drains {
+            if let Some(pending) = self.pending.get_mut(&command) {
+                pending.waits.insert(data.session_id.clone());
+            }
+        }
+        let Some(task) = self.task_mut(&id, index) else { return };
+        task.attempt = data.attempt.unwrap_or_else(|| task.next_attempt());
+        task.ripe = false;
+        task.epoch += 1;
+        task.state = State::Live(Box::new(Session {
+            id: data.session_id.clone(),
+            phase: Phase::Intended,
+            frozen: false,
+            stop: None,
+            channel: false,
+            clock: Clock::default(),
+            questions: std::collections::BTreeSet::new(),
+        }));
+        self.index.sessions.insert(data.session_id.clone(), (id.clone(), index));
+        self.refresh(&id, index);
+    }
+
+    fn session_started(&mut self, data: &p::SessionStarted) {
+        let Some((id, index)) = self.locate(&data.session_id) else { return };
+        let Some(task) = self.task_mut(&id, index) else { return };
+        (task.refused_starts, task.with_failure) = (0, false);
+        task.epoch += 1;
+        if let Some(session) = task.session_mut() {
+            session.phase = Phase::Started;
+            session.channel = data.channel.unwrap_or(false);
+            session.clock = Clock { deadline: data.deadline, remaining_ms: None };
+        }
+    }
+
+    fn session_ended(&mut self, data: &p::SessionEnded) {
+        let Some((id, index)) = self.locate(&data.session_id) else { return };
+        if let Some(session) = self.task_mut(&id, index).and_then(Task::session_mut) {
+            session.phase = Phase::Over;
+            session.questions.clear();
+        }
+        let proof = Proof {
+            delegation_id: data.delegation_id.clone(),
+            subtask_id: data.subtask_id.clone(),
+            session_id: Some(data.session_id.clone()),
+            did: Some("ended".into()),
+            pids: data.pids.clone(),
+            ..Proof::default()
+        };
+        for pending in self.pending.values_mut() {
+            if pending.waits.remove(&data.session_id) {
+                pending.proofs.push(proof.clone());
+            }
+        }
+        self.brief.due.remove(&data.session_id);
+        self.brief.stopped.remove(&data.session_id);
+        self.brief.sweeping.remove(&data.session_id);
+    }
+
+    fn asked(&mut self, data: &p::Asked) {
+        let Some((id, index)) = self.locate(&data.session_id) else { return };
+        let Some(task) = self.task_mut(&id, index) else { return };
+        let Some(session) = task.session_mut() else { return };
+        session.questions.insert(data.question_id.clone());
+        if data.remaining_ms.is_some() {
+            session.clock = Clock { deadline: None, remaining_ms: data.remaining_ms };
+            task.epoch += 1;
+            self.brief.due.remove(&data.session_id);
+        }
+    }
+
+    fn answered(&mut self, data: &p::Answered) {
+        let Some((id, index)) = data.session_id.as_ref().and_then(|session| self.locate(session)) else {
+            return;
+        };
+        if let Some(session) = self.task_mut(&id, index).and_then(Task::session_mut) {
+            session.questions.remove(&data.question_id);
+        }
+    }
+
+    fn subtask_turned(&mut self, data: &p::SubtaskTurn, frozen: bool) {
+        let Some((id, index)) = self.place(&data.delegation_id, &data.subtask_id) else { return };
+        let Some(task) = self.task_mut(&id, index) else { return };
+        let Some(session) = task.session_mut() else { return };
+        session.frozen = frozen;
+        session.clock = if data.remaining_ms.is_some() {
+            Clock { deadline: None, remaining_ms: data.remaining_ms }
+        } else {
+            Clock { deadline: data.deadline, remaining_ms: None }
+        };
+        let session = session.id.clone();
+        task.epoch += 1;
+        let Some(pending) = data.command_id.as_ref().and_then(|command| self.pending.get_mut(command)) else {
+            return;
+        };
+        if pending.waits.remove(&session) {
+            pending.proofs.push(Proof {
+                delegation_id: Some(data.delegation_id.clone()),
+                subtask_id: Some(data.subtask_id.clone()),
+                session_id: Some(session),
+                did: Some(if frozen { "frozen" } else { "continued" }.into()),
+                pids: data.pids.clone(),
+                ..Proof::default()
+            });
+        }
+    }
+
+    fn subtask_cancelled(&mut self, data: &p::SubtaskTurn) {
+        let Some((id, index)) = self.place(&data.delegation_id, &data.subtask_id) else { return };
+        if data.session_id.is_none() {
+            let within: Vec<_> = self
+                .pending
+                .iter()
+                .filter(|(_, pending)| {
+                    matches!(pending.command.verb, Verb::Cancel { .. })
+                        && self.is_within(&id, index, &pending.command)
+                })
+                .map(|(command, _)| command.clone())
+                .collect();
+            for command in within {
+                if let Some(pending) = self.pending.get_mut(&command) {
+                    pending.unstarted += 1;
+                }
+            }
+        }
+        let cut = data.mode.as_deref() == Some(CUT);
+        self.subtask_ended(&data.delegation_id, &data.subtask_id, StatusWord::Cancelled, |task| {
+            task.state = State::Ended { how: StatusWord::Cancelled, cut };
+        });
+    }
+
+    fn subtask_ended(
+        &mut self,
+        id: &DelegationId,
+        subtask: &SubtaskId,
+        how: StatusWord,
+        more: impl FnOnce(&mut Task),
+    ) {
+        let Some((id, index)) = self.place(id, subtask) else { return };
+        let Some(task) = self.task_mut(&id, index) else { return };
+        let was_met = task.is_met();
+        let session = task.session().map(|session| session.id.clone());
+        task.state = State::Ended { how, cut: false };
+        (task.hold, task.ripe) = (None, false);
+        task.epoch += 1;
+        more(task);
+        let dependants = if task.is_met() && !was_met { task.dependants.clone() } else { Vec::new() };
+        if let Some(session) = session {
+            self.forget_session(&session);
+        }
+        self.refresh(&id, index);
+        for dependant in dependants {
+            if let Some(task) = self.task_mut(&id, dependant) {
+                task.unmet = task.unmet.saturating_sub(1);
+            }
+            self.refresh(&id, dependant);
+        }
+    }
+
+    fn retried(&mut self, data: &p::SubtaskRetried) {
+        let Some((id, index)) = self.place(&data.delegation_id, &data.subtask_id) else { return };
+        let Some(task) = self.task_mut(&id, index) else { return };
+        let session = task.session().map(|session| session.id.clone());
+        task.promised = data.attempt.unwrap_or_else(|| task.new_attempt());
+        task.state = data.retry_at.map_or(State::Queued, |until| State::Backoff { until });
+        task.ripe = false;
+        task.epoch += 1;
+        match data.cause.as_deref() {
+            Some("failure") => task.retries += 1,
+            Some("start") => task.refused_starts += 1,
+            Some(_) | None => (task.retries, task.refused_starts) = (0, 0),
+        }
+        if let Some(agent) = &data.agent_id {
+            task.spec.agent = Some(agent.clone());
+        }
+        if let Some(model) = &data.model {
+            task.spec.model = Some(model.clone());
+        }
+        task.with_failure |= data.with_failure.unwrap_or(false);
+        if let Some(session) = session {
+            self.forget_session(&session);
+        }
+        self.refresh(&id, index);
+    }
+
+    fn settings(&mut self, data: &p::SettingsChanged) {
+        let number = |name: &str| {
+            let value = data.settings.as_ref()?.get(name)?.as_u64()?;
+            u32::try_from(value).ok()
+        };
+        if let Some(most) = number("maxConcurrent") {
+            self.limits.max_concurrent = most.max(1);
+        }
+        if let Some(deepest) = number("maxDepth") {
+            self.limits.max_depth = deepest.clamp(1, 5);
+        }
+    }
+
+    pub(super) fn place(&self, id: &DelegationId, subtask: &SubtaskId) -> Option<(DelegationId, u32)> {
+        let delegation = self.delegations.get(id)?;
+        Some((delegation.id.clone(), delegation.index_of(subtask)?))
+    }
+
+    pub(super) fn task_mut(&mut self, id: &DelegationId, index: u32) -> Option<&mut Task> {
+        self.delegations.get_mut(id)?.task_mut(index)
+    }
+
+    fn forget_session(&mut self, session: &SessionId) {
+        self.index.sessions.remove(session);
+        self.brief.due.remove(session);
+        self.brief.expired.remove(session);
+        self.brief.stopped.remove(session);
+        self.brief.sweeping.remove(session);
+    }
+}

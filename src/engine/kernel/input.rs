@@ -1,0 +1,130 @@
+//! What the kernel is told: commands, reports about sessions, timers, and what a new engine found.
+
+use serde_json::Value;
+
+use crate::model::command::Command;
+use crate::model::event::payload::Asked;
+use crate::model::handoff::Outcome;
+use crate::model::id::{CommandId, QuestionId, SessionId};
+use crate::model::time::Stamp;
+
+use super::effect::TimerKey;
+
+/// The moment of a step, and the randomness that it may use: the kernel has neither by itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Tick {
+    /// The wall clock. One that goes back is held at the last moment that was written.
+    pub at: Stamp,
+    /// Milliseconds on the clock that counts only while the machine is awake.
+    pub awake_ms: u64,
+    /// Fresh random bits; ids of new sessions come from them.
+    pub seed: u64,
+}
+
+/// Something that the kernel must answer to.
+#[derive(Debug, Clone)]
+pub enum Input {
+    Command(Box<Command>),
+    Report(Report),
+    /// A timer that an effect asked for has run out.
+    Timer {
+        key: TimerKey,
+        epoch: u64,
+    },
+    /// A new engine looked at every session that [`super::Kernel::expected`] names.
+    Recovered(Vec<(SessionId, Observed)>),
+    /// The settings in force, whole; `maxConcurrent` and `maxDepth` are the kernel's.
+    Settings {
+        settings: Value,
+        by: Option<String>,
+    },
+}
+
+/// What became known of a session.
+#[derive(Debug, Clone)]
+pub enum Report {
+    /// Its host runs the agent.
+    Started { session: SessionId, host: Host },
+    /// It was not started, and nothing of it runs.
+    NotStarted { session: SessionId, error: String },
+    /// The agent has ended, as its host recorded.
+    Exited { session: SessionId, exit: Exit },
+    /// The host is gone without a record of the end.
+    Gone { session: SessionId },
+    /// What a host left behind was looked for and ended.
+    Swept { session: SessionId, pids: Vec<u32>, left: u32 },
+    /// The host carried out an order.
+    Answered { session: SessionId, order: CommandId, did: Did, pids: Vec<u32> },
+    /// A line was given to the agent, or could not be.
+    Fed { session: SessionId, id: CommandId, trouble: Option<String> },
+    /// The agent asks something; the ids of its step are filled in here.
+    Asked(Box<Asked>),
+    /// A question needs no answer any more.
+    Settled { session: SessionId, question: QuestionId, how: Settled },
+    /// A sign of life.
+    Alive { session: SessionId },
+}
+
+/// What runs an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Host {
+    pub pid: Option<u32>,
+    pub pid_start: Option<u64>,
+    pub boot_id: Option<String>,
+    /// Whether something can be said to the agent while it runs.
+    pub channel: bool,
+    /// How much of its time is left, where the host tells.
+    pub remaining_ms: Option<u64>,
+}
+
+/// How an agent ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exit {
+    pub verdict: Verdict,
+    pub code: Option<i32>,
+    pub signal: Option<i32>,
+    /// The processes that were ended with it.
+    pub pids: Vec<u32>,
+    /// How many of its processes may still be there.
+    pub left: u32,
+}
+
+/// What an agent's end means, as its adapter judged.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    Done { result: Option<Box<Outcome>> },
+    Partial { result: Option<Box<Outcome>> },
+    Failed { error: String, retryable: bool, result: Option<Box<Outcome>> },
+    TimedOut,
+}
+
+/// What a host did on an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Did {
+    /// None of the session's processes runs.
+    Froze,
+    /// All of them may run.
+    Continued,
+    /// Anything that its end, its clock or its stdin will tell by itself.
+    Other,
+}
+
+/// How a question was settled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settled {
+    Answered(String),
+    Withdrawn(String),
+}
+
+/// What a new engine found of a session that should be there.
+#[derive(Debug, Clone)]
+pub enum Observed {
+    /// No host ever began: it may be started, under the same id.
+    NeverRan,
+    /// Its host lives.
+    Running(Host),
+    /// It ended meanwhile.
+    Exited(Exit),
+    /// Its host died without a record.
+    Gone,
+}

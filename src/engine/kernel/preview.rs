@@ -1,0 +1,55 @@
+//! What a command would touch, before it is given.
+
+use std::collections::BTreeSet;
+
+use crate::model::command::{Command, Verb};
+use crate::model::id::{DelegationId, SessionId, SubtaskId};
+
+use super::Kernel;
+use super::spec::Refusal;
+
+/// Every node and session that a command would touch.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Preview {
+    pub delegations: BTreeSet<DelegationId>,
+    pub subtasks: BTreeSet<(DelegationId, SubtaskId)>,
+    pub sessions: BTreeSet<SessionId>,
+}
+
+impl Kernel {
+    /// Returns what a command would touch now, or why it would be refused.
+    pub fn preview(&self, command: &Command) -> Result<Preview, Refusal> {
+        self.check(command)?;
+        let mut preview = Preview::default();
+        if let Verb::Start { spec } = &command.verb {
+            preview.delegations.insert(command.delegation_id.clone());
+            let steps = spec.subtasks.iter().map(|step| (command.delegation_id.clone(), step.id.clone()));
+            preview.subtasks.extend(steps);
+            return Ok(preview);
+        }
+        let descends = matches!(
+            command.verb,
+            Verb::Pause { .. } | Verb::Resume | Verb::Cancel { .. } | Verb::Skip { .. }
+        );
+        if let Some(subtask) = &command.subtask_id {
+            preview.subtasks.insert((command.delegation_id.clone(), subtask.clone()));
+        }
+        let reach = self.reach(command);
+        for id in &reach.delegations {
+            let Some(delegation) = self.delegations.get(id) else { continue };
+            if !descends && *id != command.delegation_id {
+                continue;
+            }
+            if !delegation.is_ended() || *id == command.delegation_id {
+                preview.delegations.insert(id.clone());
+            }
+            let ended_too = !descends;
+            let tasks = delegation.tasks.iter().filter(|task| ended_too || !task.is_ended());
+            preview.subtasks.extend(tasks.map(|task| (id.clone(), task.spec.id.clone())));
+        }
+        if descends || matches!(command.verb, Verb::Tell { .. } | Verb::Answer { .. }) {
+            preview.sessions.extend(reach.sessions.into_iter().map(|(session, ..)| session));
+        }
+        Ok(preview)
+    }
+}

@@ -1,0 +1,94 @@
+//! A new engine takes up where the last one stopped: what should run, against what was found.
+
+use std::collections::BTreeMap;
+
+use crate::model::id::{CommandId, DelegationId, SessionId};
+
+use super::Turn;
+use super::input::{Host, Observed};
+use super::state::{Phase, State, Task};
+
+impl Turn<'_> {
+    pub(super) fn recover(&mut self, observed: Vec<(SessionId, Observed)>) {
+        let mut observed: BTreeMap<SessionId, Observed> = observed.into_iter().collect();
+        for session in self.kernel.expected() {
+            match observed.remove(&session) {
+                Some(Observed::NeverRan) => self.start_again(&session),
+                Some(Observed::Running(host)) => self.adopt(&session, &host),
+                Some(Observed::Exited(exit)) => self.exited(&session, exit),
+                // Nobody can say that it does not run: it is looked for.
+                Some(Observed::Gone) | None => self.gone(&session),
+            }
+        }
+        let ids: Vec<DelegationId> = self.kernel.delegations.keys().cloned().collect();
+        for id in &ids {
+            self.take_up(id);
+        }
+        let pending: Vec<CommandId> = self.kernel.pending.keys().cloned().collect();
+        for command in pending {
+            self.carry_out(&command);
+        }
+    }
+
+    fn start_again(&mut self, session: &SessionId) {
+        let Some(at) = self.locate(session) else { return };
+        let Some(delegation) = self.kernel.delegations.get(&at.delegation) else { return };
+        let Some(live) = delegation.task(at.index).and_then(Task::session) else { return };
+        let wanted = live.stop.is_none() && !self.kernel.is_stopping(delegation);
+        if live.phase != Phase::Intended || !wanted {
+            // It was seen to run, or its host may come late: what there is of it is looked for and ended.
+            self.gone(session);
+        } else {
+            self.launch(&at.delegation, at.index);
+        }
+    }
+
+    fn adopt(&mut self, session: &SessionId, host: &Host) {
+        let Some(at) = self.locate(session) else { return };
+        let Some(live) = self.kernel.task(&at.delegation, at.index).and_then(Task::session) else { return };
+        match live.phase {
+            Phase::Intended => self.session_started(session, host),
+            Phase::Started => {
+                if live.clock.deadline.is_some() {
+                    let left = host.remaining_ms.or_else(|| self.left_of(session, live.clock));
+                    self.run_clock(&at.delegation, at.index, left);
+                }
+            }
+            Phase::Over => self.gone(session),
+        }
+    }
+
+    /// Sets a delegation's timers again, and does what the last engine had no time for.
+    fn take_up(&mut self, id: &DelegationId) {
+        let Some(delegation) = self.kernel.delegations.get(id) else { return };
+        if delegation.is_ended() {
+            return;
+        }
+        let tasks = delegation.tasks.iter().zip(0u32..);
+        let (mut backoffs, mut unfinished) = (Vec::new(), Vec::new());
+        for (task, index) in tasks {
+            match &task.state {
+                State::Backoff { until } => backoffs.push((index, *until)),
+                State::Ended { .. } if task.has_failed() => unfinished.push(index),
+                State::Queued | State::Live(_) | State::Ended { .. } => {}
+            }
+        }
+        if delegation.clock.deadline.is_some() && !delegation.expired {
+            let left = self.left_of_delegation(id);
+            self.run_delegation_clock(id, left);
+        }
+        for (index, until) in backoffs {
+            let left = u64::try_from(until.since(self.tick.at).as_millis()).unwrap_or(0);
+            self.set_retry_timer(id, index, left);
+        }
+        let stops = self.kernel.delegations.get(id).is_some_and(|d| d.cancel.is_some() || d.expired);
+        for index in unfinished {
+            // A failure was written, and the retry that belongs to it was not.
+            let task = self.kernel.task(id, index);
+            if !stops && task.is_some_and(|task| task.retryable) {
+                self.try_again(id, index);
+            }
+        }
+        self.touch(id);
+    }
+}

@@ -1,0 +1,110 @@
+//! Who starts next: the oldest delegation with room, its first ready step.
+
+use std::fmt::Write as _;
+
+use crate::model::event::{Body, payload as p};
+use crate::model::id::{DelegationId, SessionId};
+
+use super::Turn;
+use super::effect::{Effect, Launch};
+use super::state::{Delegation, Task};
+
+/// So much of a result is handed on; the whole of it is in the session's log.
+const HANDED_ON: usize = 32 * 1024;
+
+impl Turn<'_> {
+    /// Starts what can be started.
+    pub(super) fn schedule(&mut self) {
+        while self.kernel.index.busy < self.kernel.limits.max_concurrent {
+            let Some((_, id)) = self.kernel.index.startable.first().cloned() else { return };
+            let Some(delegation) = self.kernel.delegations.get(&id) else { return };
+            let Some(index) = delegation.tally.ready.first().copied() else { return };
+            self.intend(&id, index);
+        }
+    }
+
+    fn intend(&mut self, id: &DelegationId, index: u32) {
+        let session = self.mint();
+        let Some(task) = self.kernel.task(id, index) else { return };
+        let intended = p::SessionIntended {
+            session_id: session,
+            delegation_id: id.clone(),
+            subtask_id: task.spec.id.clone(),
+            attempt: Some(task.next_attempt()),
+            agent: task.spec.agent.clone(),
+            model: task.spec.model.clone(),
+            ..Default::default()
+        };
+        self.emit(Body::SessionIntended(intended));
+        self.launch(id, index);
+    }
+
+    /// Asks for the start of the session that a step has.
+    pub(super) fn launch(&mut self, id: &DelegationId, index: u32) {
+        let Some(delegation) = self.kernel.delegations.get(id) else { return };
+        let Some(task) = delegation.task(index) else { return };
+        let Some(session) = task.session() else { return };
+        let mut path = delegation.path.clone();
+        path.extend(task.spec.role.clone());
+        let launch = Launch {
+            session: session.id.clone(),
+            delegation: id.clone(),
+            subtask: task.spec.id.clone(),
+            attempt: task.attempt,
+            agent: task.spec.agent.clone(),
+            model: task.spec.model.clone(),
+            prompt: prompt(delegation, task),
+            workspace: delegation.workspace.clone(),
+            depth: delegation.depth,
+            path,
+            timeout_ms: timeout(delegation, task),
+            grace_ms: delegation.limits.grace_ms,
+        };
+        self.effects.push(Effect::Start(Box::new(launch)));
+    }
+
+    fn mint(&mut self) -> SessionId {
+        loop {
+            self.minted += 1;
+            let id = SessionId::mint(self.tick.at, mix(self.tick.seed.wrapping_add(self.minted)));
+            if !self.kernel.index.sessions.contains_key(&id) {
+                return id;
+            }
+        }
+    }
+}
+
+/// Returns the time that an attempt has.
+pub(super) fn timeout(delegation: &Delegation, task: &Task) -> Option<u64> {
+    task.spec.timeout_ms.or(delegation.limits.subtask_timeout_ms)
+}
+
+/// Returns what an agent is told: its task, what came before it, and how the last attempt failed.
+fn prompt(delegation: &Delegation, task: &Task) -> String {
+    let mut text = task.spec.prompt.clone();
+    for on in &task.spec.dependencies {
+        let Some(before) = delegation.index_of(on).and_then(|index| delegation.task(index)) else { continue };
+        if let Some(result) = &before.result {
+            let _ = write!(text, "\n\n## Result of {on}\n\n{}", head(result));
+        }
+    }
+    if let Some(error) = task.error.as_deref().filter(|_| task.with_failure) {
+        let _ = write!(text, "\n\n## The last attempt failed\n\n{}", head(error));
+        if let Some(result) = &task.result {
+            let _ = write!(text, "\n\n{}", head(result));
+        }
+    }
+    text
+}
+
+fn head(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(HANDED_ON)).unwrap_or(text)
+}
+
+/// Spreads a seed over all bits (splitmix64).
+fn mix(seed: u64) -> u64 {
+    let mut z = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,281 @@
+//! What the kernel remembers. All of it comes from events, save what is marked as not saved.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::command::{Command, Limits, PauseMode, StepSpec};
+use crate::model::event::payload::Proof;
+use crate::model::id::{DelegationId, QuestionId, SessionId, SubtaskId, TaskId};
+use crate::model::status::StatusWord;
+use crate::model::time::Stamp;
+
+use super::index::{Mark, Tally};
+
+/// One delegation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Delegation {
+    pub id: DelegationId,
+    /// The place of its start in the journal: who came first is served first.
+    pub born: u64,
+    pub task_id: Option<TaskId>,
+    pub workspace: Option<String>,
+    pub parent: Option<Parent>,
+    pub depth: u32,
+    pub path: Vec<String>,
+    pub limits: Limits,
+    pub started: Stamp,
+    /// Running, paused, or how it ended.
+    pub status: StatusWord,
+    /// Somebody cancelled it, with all below.
+    pub cancel: Option<Stop>,
+    /// Its time was up.
+    pub expired: bool,
+    pub hold: Option<PauseMode>,
+    pub clock: Clock,
+    pub epoch: u64,
+    pub tasks: Vec<Task>,
+    #[serde(skip)]
+    pub(super) tally: Tally,
+}
+
+/// The attempt of a step that handed a delegation over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Parent {
+    pub delegation: DelegationId,
+    pub index: u32,
+    pub attempt: u32,
+}
+
+/// Time that is charged only while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Clock {
+    /// When it runs out by the wall clock, while it runs.
+    pub deadline: Option<Stamp>,
+    /// What is left, while it stands.
+    pub remaining_ms: Option<u64>,
+}
+
+/// One step of a delegation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Task {
+    pub spec: StepSpec,
+    pub state: State,
+    /// The number of the last attempt; 0 before the first.
+    pub attempt: u32,
+    /// The number of the attempt that a retry promised; it may have been cancelled before it began.
+    pub promised: u32,
+    /// How many retries were spent on failures.
+    pub retries: u32,
+    /// How many starts in a row were refused.
+    pub refused_starts: u32,
+    pub hold: Option<PauseMode>,
+    /// What dependants are given.
+    pub result: Option<String>,
+    pub error: Option<String>,
+    /// Whether trying again makes sense after its failure.
+    pub retryable: bool,
+    /// The next attempt is told how the last one failed.
+    pub with_failure: bool,
+    /// Grows with each turn, so that a timer set before it is known to be late.
+    pub epoch: u64,
+    #[serde(skip)]
+    pub dependants: Vec<u32>,
+    /// How many of its dependencies are not met yet.
+    #[serde(skip)]
+    pub unmet: u32,
+    /// Its backoff is over: a timer said so.
+    #[serde(skip)]
+    pub ripe: bool,
+    #[serde(skip)]
+    pub(super) mark: Mark,
+}
+
+/// Where a step is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum State {
+    /// Waits for its turn.
+    Queued,
+    /// Waits to be tried again.
+    Backoff { until: Stamp },
+    /// Has a session, from the intent to its end.
+    Live(Box<Session>),
+    /// Over; `cut` if only because its delegation ended around it.
+    Ended { how: StatusWord, cut: bool },
+}
+
+/// A session that is to run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Session {
+    pub id: SessionId,
+    pub phase: Phase,
+    pub frozen: bool,
+    /// It is ended on purpose, and this is what its step then is.
+    pub stop: Option<Stop>,
+    pub channel: bool,
+    pub clock: Clock,
+    pub questions: BTreeSet<QuestionId>,
+}
+
+/// How far a session is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    Intended,
+    Started,
+    /// Its end is written; what that means for its step is not, yet.
+    Over,
+}
+
+/// Why something is ended before its time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "as", rename_all = "kebab-case")]
+pub enum Stop {
+    Cancelled { reason: Option<String>, by: Option<String> },
+    Skipped { reason: Option<String>, by: Option<String>, result: Option<String> },
+}
+
+/// A command that is not done yet.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Pending {
+    pub command: Command,
+    /// The sessions that must still answer or end.
+    pub waits: BTreeSet<SessionId>,
+    /// What was done to each node.
+    pub proofs: Vec<Proof>,
+    /// How many steps it ended that had not begun.
+    pub unstarted: u32,
+}
+
+/// What is remembered of a command, so that it never acts twice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Known {
+    pub kind: String,
+    pub outcome: CommandOutcome,
+}
+
+/// What became of a command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum CommandOutcome {
+    Accepted,
+    Confirmed { proof: Option<String> },
+    Refused { code: Option<String>, reason: Option<String> },
+}
+
+/// What is known only as long as this engine lives; a new one learns it by looking.
+#[derive(Debug, Clone, Default)]
+pub struct Brief {
+    /// When a session's time is up, on the awake clock.
+    pub due: BTreeMap<SessionId, u64>,
+    pub delegation_due: BTreeMap<DelegationId, u64>,
+    /// Sessions whose time was up.
+    pub expired: BTreeSet<SessionId>,
+    /// Sessions that were ordered to end without a command.
+    pub stopped: BTreeSet<SessionId>,
+    /// Ended or lost sessions whose processes are looked for, with what to say then.
+    pub sweeping: BTreeMap<SessionId, Option<super::input::Exit>>,
+}
+
+impl Delegation {
+    /// Returns whether it has ended.
+    pub fn is_ended(&self) -> bool {
+        !self.status.is_live()
+    }
+
+    /// Returns how many of its own agents work.
+    pub fn busy(&self) -> u32 {
+        self.tally.busy
+    }
+
+    /// Returns a step by its place.
+    pub fn task(&self, index: u32) -> Option<&Task> {
+        self.tasks.get(index as usize)
+    }
+
+    pub(super) fn task_mut(&mut self, index: u32) -> Option<&mut Task> {
+        self.tasks.get_mut(index as usize)
+    }
+
+    /// Returns the place of a step.
+    pub fn index_of(&self, id: &SubtaskId) -> Option<u32> {
+        self.tally.by_id.get(id).copied()
+    }
+}
+
+impl Task {
+    pub(super) fn new(spec: StepSpec) -> Self {
+        Self {
+            spec,
+            state: State::Queued,
+            attempt: 0,
+            promised: 0,
+            retries: 0,
+            refused_starts: 0,
+            hold: None,
+            result: None,
+            error: None,
+            retryable: false,
+            with_failure: false,
+            epoch: 0,
+            dependants: Vec::new(),
+            unmet: 0,
+            ripe: false,
+            mark: Mark::default(),
+        }
+    }
+
+    /// Returns the number that a session made now has.
+    pub(super) fn next_attempt(&self) -> u32 {
+        self.promised.max(self.attempt + 1)
+    }
+
+    /// Returns the number that a retry decided now promises: one that nothing was said of yet.
+    pub(super) fn new_attempt(&self) -> u32 {
+        self.promised.max(self.attempt) + 1
+    }
+
+    /// Returns the word that the model has for it too.
+    pub fn word(&self) -> StatusWord {
+        match &self.state {
+            State::Queued | State::Backoff { .. } => StatusWord::Queued,
+            State::Live(session) => match session.phase {
+                Phase::Intended => StatusWord::Queued,
+                Phase::Started | Phase::Over if session.frozen => StatusWord::Paused,
+                Phase::Started | Phase::Over => StatusWord::Running,
+            },
+            State::Ended { how, .. } => *how,
+        }
+    }
+
+    /// Returns its session, if it has one.
+    pub fn session(&self) -> Option<&Session> {
+        if let State::Live(session) = &self.state { Some(session) } else { None }
+    }
+
+    pub(super) fn session_mut(&mut self) -> Option<&mut Session> {
+        if let State::Live(session) = &mut self.state { Some(session) } else { None }
+    }
+
+    /// Returns whether what depends on it may begin.
+    pub fn is_met(&self) -> bool {
+        matches!(self.state, State::Ended { how: StatusWord::Done | StatusWord::Skipped, .. })
+    }
+
+    /// Returns whether it ended by a failure of its own.
+    pub fn has_failed(&self) -> bool {
+        matches!(self.state, State::Ended { how: StatusWord::Failed | StatusWord::TimedOut, .. })
+    }
+
+    pub fn is_ended(&self) -> bool {
+        matches!(self.state, State::Ended { .. })
+    }
+}

@@ -1,0 +1,119 @@
+//! What a scheduling step costs, with ever more steps in the queue: flat, or nearly so.
+
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measuring program")]
+
+mod floors;
+
+use std::collections::VecDeque;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use floors::{Floor, median, report};
+use quarterdeck::engine::kernel::Kernel;
+use quarterdeck::engine::kernel::effect::Effect;
+use quarterdeck::engine::kernel::input::{Exit, Host, Input, Report, Tick, Verdict};
+use quarterdeck::model::command::{Command, Spec, StepSpec, Verb};
+use quarterdeck::model::id::SessionId;
+use quarterdeck::model::time::Stamp;
+
+/// Ends and starts that are measured, in batches of this many.
+const BATCH: u32 = 50;
+const BATCHES: u32 = 15;
+
+fn tick(step: u64) -> Tick {
+    let at = Stamp::from_millis(1_790_000_000_000 + i64::try_from(step).unwrap());
+    Tick { at, awake_ms: step, seed: step.wrapping_mul(0x1234_5678_9abc_def1) }
+}
+
+fn steps(count: usize, first: usize) -> Vec<StepSpec> {
+    let step = |index| StepSpec {
+        id: format!("st-{index}").into(),
+        prompt: format!("do {index}"),
+        ..StepSpec::default()
+    };
+    (first..first + count).map(step).collect()
+}
+
+struct Bench {
+    kernel: Kernel,
+    running: VecDeque<SessionId>,
+    step: u64,
+}
+
+impl Bench {
+    fn new(queued: usize, delegations: usize) -> Self {
+        let mut bench = Self { kernel: Kernel::default(), running: VecDeque::new(), step: 0 };
+        for number in 0..delegations {
+            let spec = Spec { subtasks: steps(queued / delegations, 0), ..Spec::default() };
+            let command = Command {
+                id: format!("cmd-{number}").into(),
+                verb: Verb::Start { spec: Box::new(spec) },
+                delegation_id: format!("del-{number}").into(),
+                subtask_id: None,
+                by: None,
+                at: tick(0).at,
+            };
+            bench.give(Input::Command(Box::new(command)));
+        }
+        bench
+    }
+
+    fn give(&mut self, input: Input) {
+        self.step += 1;
+        let step = self.kernel.step(tick(self.step), input);
+        for effect in step.effects {
+            if let Effect::Start(launch) = effect {
+                self.running.push_back(launch.session);
+            }
+        }
+    }
+
+    /// One agent begins and ends, and the next is asked for.
+    fn turn(&mut self) {
+        let session = self.running.pop_front().unwrap();
+        self.give(Input::Report(Report::Started { session: session.clone(), host: Host::default() }));
+        let exit = Exit {
+            verdict: Verdict::Done { result: None },
+            code: Some(0),
+            signal: None,
+            pids: Vec::new(),
+            left: 0,
+        };
+        self.give(Input::Report(Report::Exited { session, exit }));
+    }
+
+    fn seconds(mut self) -> f64 {
+        self.turn();
+        let batches = (0..BATCHES).map(|_| {
+            let start = Instant::now();
+            for _ in 0..BATCH {
+                self.turn();
+            }
+            start.elapsed() / BATCH
+        });
+        median(batches.collect())
+    }
+}
+
+fn main() -> ExitCode {
+    let mut results = Vec::new();
+    let shapes: [(&str, fn(usize) -> usize); 2] =
+        [("one delegation", |_| 1), ("delegations of one step", |n| n)];
+    for (shape, delegations) in shapes {
+        let time = |queued: usize| {
+            let seconds = Bench::new(queued, delegations(queued)).seconds();
+            println!("       {shape}, {queued} queued: {:.2} µs a start and end", seconds * 1e6);
+            seconds
+        };
+        // The smallest is large enough that it is not used up.
+        let (small, middle, large) = (time(1_000), time(10_000), time(100_000));
+        let what: (&'static str, &'static str) = if shape == "one delegation" {
+            ("a step at 10k queued to one at 1k", "a step at 100k queued to one at 1k")
+        } else {
+            ("… in 10k delegations to 1k", "… in 100k delegations to 1k")
+        };
+        results.push((what.0, middle / small, Floor::AtMost(2.0)));
+        results.push((what.1, large / small, Floor::AtMost(2.0)));
+    }
+    report(results)
+}

@@ -1,0 +1,278 @@
+//! No schedule of commands, reports, timers and crashes breaks what the kernel promises.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails where something is not there")]
+#![expect(clippy::indexing_slicing, clippy::wildcard_enum_match_arm, reason = "a test looks at what it made")]
+
+mod kernel_world;
+
+use kernel_world::{HostState, World, done, exit, failed};
+use proptest::prelude::*;
+use quarterdeck::engine::kernel::input::{Exit, Input, Report, Settled, Verdict};
+use quarterdeck::model::command::{Above, Answer, Limits, Pattern, PauseMode, Spec, StepSpec, Verb};
+use quarterdeck::model::event::Body;
+use quarterdeck::model::event::payload::Asked;
+use quarterdeck::model::id::{DelegationId, SessionId};
+
+type Op = (u8, u16, u16);
+
+fn pick<T: Clone>(list: &[T], by: u16) -> Option<T> {
+    (!list.is_empty()).then(|| list[by as usize % list.len()].clone())
+}
+
+fn spec(a: u16, b: u16, parent: Option<Above>) -> Spec {
+    let count = 1 + a % 5;
+    let steps = (0..count).map(|index| StepSpec {
+        id: format!("st-{index}").into(),
+        prompt: format!("do {index}"),
+        // Any earlier step, by the bits of `b`.
+        dependencies: (0..index)
+            .filter(|on| b >> ((on * 3 + index) % 16) & 3 == 3)
+            .map(|on| format!("st-{on}").into())
+            .collect(),
+        ..StepSpec::default()
+    });
+    Spec {
+        pattern: if a & 64 == 0 { Pattern::Parallel } else { Pattern::Sequential },
+        parent,
+        limits: Limits {
+            max_concurrent: (a & 128 != 0).then_some(1 + u32::from(b % 3)),
+            subtask_timeout_ms: (b & 256 != 0).then_some(5_000),
+            timeout_ms: (b & 1024 != 0).then_some(20_000),
+            auto_retry: b & 1 == 0,
+            max_retries: u32::from(a % 3),
+            continue_on_partial_failure: b & 2 == 0,
+            ..Limits::default()
+        },
+        subtasks: steps.collect(),
+        ..Spec::default()
+    }
+}
+
+fn verb(a: u16, b: u16, world: &World) -> Verb {
+    match a % 12 {
+        0 | 1 => Verb::Pause { mode: PauseMode::Freeze },
+        2 => Verb::Pause { mode: PauseMode::Drain },
+        3 | 4 => Verb::Resume,
+        5 => Verb::Cancel { rollback: false, reason: Some("enough".into()) },
+        6 | 7 => Verb::Retry { with_failure: b & 1 == 0, agent: None, model: None },
+        8 => Verb::Skip { reason: None, result: Some("as if".into()) },
+        9 => Verb::Accept { reason: None },
+        10 => Verb::Raise {
+            tokens: None,
+            cost: None,
+            deadline: Some(world.at().plus(std::time::Duration::from_secs(u64::from(b % 60)))),
+        },
+        _ if b & 1 == 0 => Verb::Tell { text: "hello".into() },
+        _ => Verb::Answer { question_id: format!("q-{}", b % 4).into(), answer: Answer::Allow },
+    }
+}
+
+fn start(world: &World, a: u16, b: u16) -> (Verb, DelegationId) {
+    let running: Vec<Above> = world
+        .hosts
+        .values()
+        .filter(|host| matches!(host.state, HostState::Running { .. }))
+        .map(|host| Above {
+            delegation_id: host.launch.delegation.clone(),
+            subtask_id: host.launch.subtask.clone(),
+        })
+        .collect();
+    let parent = if a & 512 == 0 { None } else { pick(&running, b) };
+    let spec = Box::new(spec(a, b, parent));
+    (Verb::Start { spec }, format!("del-{}", world.steps).into())
+}
+
+/// Returns the input that an operation stands for, if it is one for the kernel.
+fn input(world: &mut World, (kind, a, b): Op) -> Option<Input> {
+    let delegations: Vec<DelegationId> = world.kernel.delegations().keys().cloned().collect();
+    let id = format!("cmd-{}", world.steps);
+    match kind % 24 {
+        0..=2 => {
+            let (verb, delegation) = start(world, a, b);
+            Some(Input::Command(Box::new(world.make(&id, verb, delegation.as_str(), None))))
+        }
+        3..=8 => {
+            let delegation = pick(&delegations, b)?;
+            let tasks = &world.kernel.delegations()[&delegation].tasks;
+            let subtask = (a & 32 == 0).then(|| tasks[(b / 7) as usize % tasks.len()].spec.id.clone());
+            let verb = verb(a, b, world);
+            let subtask = subtask.as_ref().map(|id| id.as_str());
+            Some(Input::Command(Box::new(world.make(&id, verb, delegation.as_str(), subtask))))
+        }
+        9 => {
+            let (key, epoch) = pick(&world.late, a)?;
+            Some(Input::Timer { key, epoch })
+        }
+        10 => {
+            let most = serde_json::json!({ "maxConcurrent": 1 + a % 6 });
+            Some(Input::Settings { settings: most, by: None })
+        }
+        11 => {
+            let session = running(world, a, false)?;
+            let question_id = format!("q-{}", b % 4).into();
+            if b & 64 == 0 {
+                return Some(Input::Report(Report::Asked(Box::new(Asked {
+                    question_id,
+                    session_id: session,
+                    ..Asked::default()
+                }))));
+            }
+            let how = Settled::Withdrawn("never mind".into());
+            Some(Input::Report(Report::Settled { session, question: question_id, how }))
+        }
+        _ => None,
+    }
+}
+
+fn running(world: &World, by: u16, frozen_too: bool) -> Option<SessionId> {
+    let running: Vec<SessionId> = world
+        .hosts
+        .iter()
+        .filter(|(_, host)| match host.state {
+            HostState::Running { frozen } => frozen_too || !frozen,
+            _ => false,
+        })
+        .map(|(session, _)| session.clone())
+        .collect();
+    pick(&running, by)
+}
+
+/// Does what the world does by itself.
+fn happen(world: &mut World, (kind, a, b): Op) {
+    match kind % 24 {
+        12..=15 => {
+            let sessions: Vec<SessionId> = world.hosts.keys().cloned().collect();
+            // From a place of its own on, the first host that has something to do.
+            for turn in 0..sessions.len() {
+                if world.obey(&sessions[(a as usize + turn) % sessions.len()]).is_some() {
+                    break;
+                }
+            }
+        }
+        16..=18 => {
+            if let Some(session) = running(world, a, false) {
+                let verdict = match b % 6 {
+                    0..=2 => done("fine"),
+                    3 | 4 => failed("broken"),
+                    _ => Verdict::Partial { result: None },
+                };
+                let left = u32::from(b & 1024 != 0 && b % 5 == 0);
+                world.hosts.get_mut(&session).unwrap().state =
+                    HostState::Exited(Exit { left, ..exit(verdict) });
+            }
+        }
+        19 => {
+            if let Some(session) = running(world, a, true) {
+                world.hosts.get_mut(&session).unwrap().state = HostState::Gone;
+            }
+        }
+        20 => {
+            let asked: Vec<SessionId> = world
+                .hosts
+                .iter()
+                .filter(|(_, host)| host.state == HostState::Asked)
+                .map(|(session, _)| session.clone())
+                .collect();
+            if let Some(session) = pick(&asked, a) {
+                world.hosts.get_mut(&session).unwrap().state = HostState::NotStarted;
+                let error = "no room".into();
+                world.give(Input::Report(Report::NotStarted { session, error }));
+            }
+        }
+        21 => drop(world.next_timer()),
+        22 => world.now_ms += u64::from(a % 3000),
+        23 => world.crash(),
+        _ => {}
+    }
+}
+
+/// Returns whether a step that started something kept the limits.
+fn within_limits(world: &World, events: &[Body]) {
+    for event in events {
+        let Body::SessionIntended(intended) = event else { continue };
+        assert!(world.kernel.busy() <= world.kernel.limits().max_concurrent, "too many work");
+        let delegation = &world.kernel.delegations()[&intended.delegation_id];
+        if let Some(most) = delegation.limits.max_concurrent {
+            assert!(delegation.busy() <= most, "too many of {} work", delegation.id);
+        }
+    }
+}
+
+fn run(ops: &[Op]) -> World {
+    let mut world = World::new();
+    for (place, op) in ops.iter().enumerate() {
+        if place == ops.len() / 2 {
+            world.save();
+        }
+        match input(&mut world, *op) {
+            // Some engines die in the middle of writing.
+            Some(input) if op.1 % 16 == 5 => world.give_and_crash(input, op.2 as usize % 5),
+            Some(Input::Command(command)) if op.1 % 8 == 1 => {
+                let events = world.give(Input::Command(command.clone()));
+                within_limits(&world, &events);
+                assert!(world.give(Input::Command(command)).is_empty(), "a command acted twice");
+            }
+            Some(input) => {
+                let events = world.give(input);
+                within_limits(&world, &events);
+            }
+            None => happen(&mut world, *op),
+        }
+    }
+    world
+}
+
+/// Lets everything come to its end.
+fn wind_down(world: &mut World) {
+    for round in 0..400 {
+        world.obey_all();
+        if let Some(session) = running(world, round, false) {
+            world.exit(&session, done("at last"));
+            continue;
+        }
+        let all = world.kernel.delegations().iter();
+        let held = all.filter(|(_, delegation)| {
+            let mut tasks = delegation.tasks.iter();
+            delegation.hold.is_some()
+                || tasks.any(|task| task.hold.is_some() || task.session().is_some_and(|it| it.frozen))
+        });
+        let paused: Vec<DelegationId> = held.map(|(id, _)| id.clone()).collect();
+        let mut moved = false;
+        for id in paused {
+            let events = world.command(&format!("last-{round}-{id}"), Verb::Resume, id.as_str(), None);
+            moved |= events.iter().any(|event| matches!(event, Body::CommandAccepted(_)));
+        }
+        if !moved && !world.next_timer() {
+            return;
+        }
+    }
+    panic!("never comes to rest: {:#?}", world.kernel.delegations());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 800, failure_persistence: None, ..ProptestConfig::with_cases(5_000) })]
+
+    #[test]
+    fn no_schedule_breaks_a_promise(ops in prop::collection::vec(any::<Op>(), 1..60)) {
+        let mut world = run(&ops);
+        world.check_fold();
+        wind_down(&mut world);
+        world.check_receipts();
+        world.check_fold();
+        for delegation in world.kernel.delegations().values() {
+            prop_assert!(delegation.is_ended(), "{} is still {:?}", delegation.id, delegation.status);
+        }
+    }
+}
+
+#[test]
+fn one_schedule() {
+    let Ok(text) = std::env::var("OPS") else { return };
+    let numbers: Vec<u16> =
+        text.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect();
+    let ops: Vec<Op> = numbers.chunks(3).map(|op| (op[0] as u8, op[1], op[2])).collect();
+    let mut world = run(&ops);
+    wind_down(&mut world);
+    world.check_receipts();
+    world.check_fold();
+}
