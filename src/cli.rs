@@ -2,6 +2,8 @@
 //! errors are said, and how output ends when nobody reads it any more.
 
 mod doctor;
+mod host;
+mod simulated;
 mod status;
 mod synth;
 
@@ -47,6 +49,12 @@ enum Command {
     /// Make up a state folder of any size, for tests, benches and pictures.
     #[command(hide = true)]
     Synth(synth::Synth),
+    /// Be the parent of one agent; the engine starts it.
+    #[command(hide = true)]
+    SessionHost(host::SessionHost),
+    /// Act as an agent, for demonstrations and tests.
+    #[command(hide = true)]
+    SimulatedAgent(simulated::SimulatedAgent),
 }
 
 /// Runs the program.
@@ -57,6 +65,8 @@ pub fn run() -> ExitCode {
         Some(Command::Status(command)) => command.run(&cli.place),
         Some(Command::Doctor(command)) => command.run(&cli.place),
         Some(Command::Synth(command)) => command.run(),
+        Some(Command::SessionHost(command)) => command.run(),
+        Some(Command::SimulatedAgent(command)) => command.run(),
     };
     match outcome {
         Ok(code) => code,
