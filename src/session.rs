@@ -10,6 +10,7 @@
 
 pub mod error;
 pub mod files;
+pub mod folder;
 pub mod host;
 pub mod launch;
 pub mod look;
@@ -21,6 +22,7 @@ pub mod tail;
 pub mod tree;
 
 pub use error::{Error, Result};
+pub use folder::Folder;
 pub use launch::{Launched, launch};
 pub use look::{State, look};
 pub use send::{feed, order, ring};

@@ -66,10 +66,8 @@ fn output(line: &Line) -> Entry {
     let bytes = line.bytes.strip_suffix(b"\r").unwrap_or(&line.bytes);
     let kept = bytes.get(..LONGEST_OUTPUT).unwrap_or(bytes);
     let cut = line.cut + (bytes.len() - kept.len()) as u64;
-    let mut text = String::from_utf8_lossy(kept).into_owned();
-    if cut > 0 {
-        text.push_str(&format!(" … ({cut} more bytes)"));
-    }
+    let text = String::from_utf8_lossy(kept);
+    let text = if cut > 0 { format!("{text} … ({cut} more bytes)") } else { text.into_owned() };
     Entry::Output { text, cut }
 }
 

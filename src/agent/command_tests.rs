@@ -111,9 +111,9 @@ fn an_adapter_that_recalls_the_log_judges_as_the_first_would_have() {
 #[test]
 fn a_long_line_is_cut_with_a_note_and_bytes_that_are_no_text_are_replaced() {
     let mut adapter = CommandAdapter::default();
-    let mut long = vec![b'x'; 50_000];
-    long.push(b'\n');
-    let log = bytes(&mut adapter, Origin::Out, 0, &long);
+    let mut printed = vec![b'x'; 50_000];
+    printed.push(b'\n');
+    let log = bytes(&mut adapter, Origin::Out, 0, &printed);
     let Entry::Output { text, cut } = &log[0].entry else { panic!("{log:?}") };
     assert_eq!(*cut, 50_000 - LONGEST_OUTPUT as u64);
     assert!(text.ends_with("more bytes)"));

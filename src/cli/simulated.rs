@@ -93,7 +93,7 @@ impl Player {
                 rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP)?;
             }
             Act::Stall => loop {
-                thread::sleep(Duration::from_secs(3600));
+                thread::park();
             },
             Act::Result(text) => result("done", text)?,
             Act::Fail(text) => result("failed", text)?,

@@ -1,9 +1,9 @@
-//! The files of a session's folder: their names, and what is in each. Both sides use these types.
+//! The files of a session's folder: what is in each. Both sides use these types.
 //!
 //! Fields that are not known are ignored, so that an engine and a host of different releases understand each
 //! other; [`PROTOCOL`] changes only when that no longer suffices. `docs/session-folder.md` describes them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -243,62 +243,6 @@ impl Reason {
             Self::Deadline => crate::agent::Cause::Deadline,
             Self::SpawnFailed => crate::agent::Cause::NeverRan,
         }
-    }
-}
-
-/// A session's folder, and where each file lies in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folder(pub PathBuf);
-
-impl Folder {
-    /// `spec.json`
-    pub fn spec(&self) -> PathBuf {
-        self.0.join("spec.json")
-    }
-
-    /// `orders`
-    pub fn orders(&self) -> PathBuf {
-        self.0.join("orders")
-    }
-
-    /// `in`
-    pub fn input(&self) -> PathBuf {
-        self.0.join("in")
-    }
-
-    /// `out`
-    pub fn out(&self) -> PathBuf {
-        self.0.join("out")
-    }
-
-    /// `err`
-    pub fn err(&self) -> PathBuf {
-        self.0.join("err")
-    }
-
-    /// `lock`
-    pub fn lock(&self) -> PathBuf {
-        self.0.join("lock")
-    }
-
-    /// `bell`
-    pub fn bell(&self) -> PathBuf {
-        self.0.join("bell")
-    }
-
-    /// `host.json`
-    pub fn host(&self) -> PathBuf {
-        self.0.join("host.json")
-    }
-
-    /// `host.jsonl`
-    pub fn answers(&self) -> PathBuf {
-        self.0.join("host.jsonl")
-    }
-
-    /// `exit.json`
-    pub fn exit(&self) -> PathBuf {
-        self.0.join("exit.json")
     }
 }
 

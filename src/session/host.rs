@@ -17,7 +17,8 @@ mod work;
 use std::path::Path;
 
 use super::error::{Error, Result};
-use super::files::{Exit, Folder, PROTOCOL, Reason, Said, Spec, now, read};
+use super::files::{Exit, PROTOCOL, Reason, Said, Spec, now, read};
+use super::folder::Folder;
 use crate::store::disk::RealDisk;
 use crate::store::views::replace;
 
@@ -40,18 +41,22 @@ pub fn run(folder: &Path) -> Result<Outcome> {
     }
     take::leave_the_callers_session();
     let Some(taken) = take::take(&folder)? else { return Ok(Outcome::Taken) };
-    take::adopt_orphans()?;
-    let wake = wake::Wake::new(&folder)?;
-    let mut voice = voice::Voice::open(&folder)?;
-    voice.say(Said::Ready { protocol: PROTOCOL });
-    let exit = match agent::start(&folder, &spec) {
-        Ok(agent) => work::Work::new(&folder, spec, agent, wake, voice.clone()?).run()?,
-        Err(error) => never_ran(error),
-    };
+    let exit = live(&folder, spec).unwrap_or_else(never_ran);
     record(&folder, &exit)?;
-    voice.say(Said::Exited);
+    voice::Voice::open(&folder)?.say(Said::Exited);
     drop(taken);
     Ok(Outcome::Recorded)
+}
+
+/// Starts the agent and works until it is gone, or says why it never ran.
+fn live(folder: &Folder, spec: Spec) -> Result<Exit, String> {
+    let text = |error: Error| error.to_string();
+    take::adopt_orphans().map_err(text)?;
+    let wake = wake::Wake::new(folder).map_err(text)?;
+    let mut voice = voice::Voice::open(folder).map_err(text)?;
+    voice.say(Said::Ready { protocol: PROTOCOL });
+    let agent = agent::start(folder, &spec)?;
+    Ok(work::Work::new(folder, spec, agent, wake, voice).run())
 }
 
 fn never_ran(error: String) -> Exit {

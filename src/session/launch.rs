@@ -10,7 +10,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use super::error::{Error, Result};
-use super::files::{Folder, Spec};
+use super::files::Spec;
+use super::folder::Folder;
 use super::tree::{self, Process};
 use crate::model::id::file_name;
 use crate::store::disk::{Disk, RealDisk};

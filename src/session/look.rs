@@ -4,7 +4,8 @@ use std::fs::{File, TryLockError};
 use std::io::{self, BufRead, BufReader};
 
 use super::error::{Error, Result};
-use super::files::{Answer, Exit, Folder, HostFile, Said, read};
+use super::files::{Answer, Exit, HostFile, Said, read};
+use super::folder::Folder;
 use super::tree::Process;
 use crate::store::process::boot_id;
 
@@ -34,15 +35,17 @@ pub fn look(folder: &Folder) -> Result<State> {
     if let Some(exit) = read(&folder.exit())? {
         return Ok(State::Exited(exit));
     }
-    let held = is_held(folder)?;
-    if held {
-        return Ok(State::Running { host: host(folder)?.flatten() });
+    if is_held(folder)? {
+        return Ok(State::Running { host: host(folder)? });
     }
     // It may have left since the first look; it records before it lets go.
     if let Some(exit) = read(&folder.exit())? {
         return Ok(State::Exited(exit));
     }
-    let Some(host) = host(folder)? else { return Ok(State::NeverRan) };
+    if !folder.host().exists() {
+        return Ok(State::NeverRan);
+    }
+    let host = host(folder)?;
     let same_boot = host.as_ref().is_some_and(|host| host.boot_id == boot_id());
     let pids = if same_boot { last_pids(folder)? } else { Vec::new() };
     Ok(State::Lost { host, pids })
@@ -63,13 +66,11 @@ fn is_held(folder: &Folder) -> Result<bool> {
     }
 }
 
-/// Returns `Some` if there is a `host.json`, and within it what it says if that was written.
-fn host(folder: &Folder) -> Result<Option<Option<HostFile>>> {
+/// Returns what `host.json` says; `None` if it is not there, or made but not yet or never filled.
+fn host(folder: &Folder) -> Result<Option<HostFile>> {
     match read(&folder.host()) {
-        Ok(host) => Ok(host.map(Some)),
-        // Made, but not yet or never filled.
-        Err(Error::Unreadable { .. }) => Ok(Some(None)),
-        Err(error) => Err(error),
+        Err(Error::Unreadable { .. }) => Ok(None),
+        other => other,
     }
 }
 

@@ -11,7 +11,8 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::error::{Error, Result};
-use super::files::{Feed, Folder, Order, line};
+use super::files::{Feed, Order, line};
+use super::folder::Folder;
 
 /// Gives an order, and rings.
 pub fn order(folder: &Folder, order: &Order) -> Result<()> {

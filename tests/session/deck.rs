@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 
 use quarterdeck::agent::run::{Run, Stdin};
 use quarterdeck::model::id::SessionId;
-use quarterdeck::session::files::{Answer, Did, Exit, Folder, Order, PROTOCOL, Said, Spec, What};
+use quarterdeck::session::files::{Answer, Did, Exit, Order, PROTOCOL, Said, Spec, What};
+use quarterdeck::session::folder::Folder;
 use quarterdeck::session::tree::{self, Life, Process};
 use quarterdeck::session::{Launched, State, launch, look, order, sweep};
 use tempfile::TempDir;
 
 /// How long anything may take on a machine that is busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The program under test.
 pub fn program() -> &'static Path {
@@ -91,25 +92,25 @@ impl Deck {
     /// Returns everything that the host said.
     pub fn said(&self) -> Vec<Said> {
         let text = fs::read_to_string(self.folder.answers()).unwrap_or_default();
-        let complete = text.rfind('\n').map_or("", |end| &text[..end]);
+        let complete = text.rsplit_once('\n').map_or("", |(complete, _)| complete);
         complete.lines().map(|line| serde_json::from_str::<Answer>(line).unwrap().said).collect()
     }
 
     pub fn main(&self) -> Option<Process> {
-        self.said().into_iter().find_map(|said| match said {
-            Said::Started { process } => Some(process),
-            _ => None,
-        })
+        self.said()
+            .into_iter()
+            .find_map(|said| if let Said::Started { process } = said { Some(process) } else { None })
     }
 
     /// Gives an order and returns what it came to.
     pub fn order(&self, id: &str, what: What) -> Did {
         order(&self.folder, &Order { id: id.into(), what }).unwrap();
         self.wait_for(id, || {
-            self.said().into_iter().find_map(|said| match said {
-                Said::Did(did) if did.id == id => Some(did),
-                _ => None,
-            })
+            let mut did = self
+                .said()
+                .into_iter()
+                .filter_map(|said| if let Said::Did(did) = said { Some(did) } else { None });
+            did.find(|did| did.id == id)
         })
     }
 
@@ -193,8 +194,8 @@ pub fn let_pass(span: Duration) {
 pub fn ticks(process: Process) -> u64 {
     let stat = fs::read(format!("/proc/{}/stat", process.pid)).unwrap();
     let stat = String::from_utf8_lossy(&stat).into_owned();
-    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace().collect();
-    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+    let fields = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace();
+    fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
 }
 
 /// Returns a path as text.

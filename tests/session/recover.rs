@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use quarterdeck::session::files::{Folder, Spec, What};
+use quarterdeck::session::files::{Said, Spec, What};
+use quarterdeck::session::folder::Folder;
 use quarterdeck::session::signal::{Sent, send};
 use quarterdeck::session::tree::{self, Process};
 use quarterdeck::session::{State, launch, look, sweep};
@@ -113,14 +114,16 @@ fn a_process_without_the_mark_is_swept_by_the_hosts_list() {
     deck.wait_for_output("up");
     let host = deck.launched.as_ref().unwrap().process;
     deck.wait_for("the unmarked one", || (tree::below(&[host.pid]).len() == 3).then_some(()));
-    // A freeze makes the host speak of all.
-    let did = deck.order("freeze", What::Freeze);
-    assert_eq!(deck.order("continue", What::Continue).still_stopped, 0);
+    let listed = deck.wait_for("the host's list", || {
+        deck.said()
+            .into_iter()
+            .find_map(|said| if let Said::Pids { pids } = said { Some(pids) } else { None })
+    });
     assert_eq!(send(host, Signal::KILL), Sent::Yes);
     let pids = lost(&deck);
     assert_eq!(pids.len(), 3);
     let swept = sweep(&deck.spec.session, &pids);
-    assert_eq!((swept.ended, swept.left), (did.pids, 0));
+    assert_eq!((swept.ended, swept.left), (listed, 0));
 }
 
 #[test]

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 
 use crate::agent::run::Stdin;
-use crate::session::files::{Folder, MARK, Spec};
+use crate::session::files::{MARK, Spec};
+use crate::session::folder::Folder;
 use crate::session::tree::{self, Process};
 
 /// An agent that runs.

@@ -6,7 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::process::ChildStdin;
 
 use super::voice::Voice;
-use crate::session::files::{Feed, Folder, Said};
+use crate::session::files::{Feed, Said};
+use crate::session::folder::Folder;
 use crate::session::tail::Tail;
 
 /// The agent's stdin, and what is still to be written to it.

@@ -7,7 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::session::error::{Error, Result};
-use crate::session::files::{Folder, HostFile, PROTOCOL, line, now};
+use crate::session::files::{HostFile, PROTOCOL, line, now};
+use crate::session::folder::Folder;
 use crate::session::tree::{self, Process};
 use crate::store::disk::{Disk, RealDisk};
 use crate::store::process::boot_id;

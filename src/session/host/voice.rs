@@ -5,7 +5,8 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 
 use crate::session::error::{Error, Result};
-use crate::session::files::{Answer, Folder, Said, line, now};
+use crate::session::files::{Answer, Said, line, now};
+use crate::session::folder::Folder;
 
 /// The open `host.jsonl`.
 pub(super) struct Voice {
@@ -17,11 +18,6 @@ impl Voice {
         let path = folder.answers();
         let opened = OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
         Ok(Self { file: opened.map_err(Error::io("open", &path))? })
-    }
-
-    pub(super) fn clone(&self) -> Result<Self> {
-        let file = self.file.try_clone().map_err(Error::io("open", "host.jsonl".as_ref()))?;
-        Ok(Self { file })
     }
 
     /// Says something, in one write.

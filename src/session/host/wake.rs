@@ -13,7 +13,7 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level::pipe};
 
 use crate::session::error::{Error, Result};
-use crate::session::files::Folder;
+use crate::session::folder::Folder;
 
 /// The longest the host does not look: a lost ring costs no more than this.
 #[cfg(target_os = "linux")]

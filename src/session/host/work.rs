@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::time::{Duration, Instant};
 
 use rustix::process::WaitStatus;
+use serde_json::Value;
 
 use super::agent::Agent;
 use super::clock::Clock;
@@ -11,16 +12,18 @@ use super::family::Family;
 use super::feeder::Feeder;
 use super::voice::Voice;
 use super::wake::Wake;
-use crate::session::error::Result;
-use crate::session::files::{Did, Exit, Folder, Order, Reason, Said, Spec, What, now};
+use crate::session::files::{Did, Exit, Order, Reason, Said, Spec, What, now};
+use crate::session::folder::Folder;
 use crate::session::reach::{self, Reached};
-use crate::session::tail::Tail;
+use crate::session::tail::{Line, Tail};
 use crate::session::tree::{self, Process};
 
 /// How long to wait before the next try when something could not be killed.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 /// How often the processes are listed, for the engine that may have to look for them without this host.
 const LIST_EVERY: Duration = Duration::from_secs(5);
+/// How soon they are listed first.
+const LIST_AFTER: Duration = Duration::from_secs(1);
 
 /// One agent at work.
 pub(super) struct Work {
@@ -35,7 +38,8 @@ pub(super) struct Work {
     /// Orders to close stdin that are not carried out yet.
     closing: Vec<String>,
     ending: Option<Ending>,
-    listed: (Instant, Vec<Process>),
+    list_at: Instant,
+    listed: Vec<Process>,
     leftovers: BTreeSet<Process>,
     wake: Wake,
     voice: Voice,
@@ -63,7 +67,8 @@ impl Work {
             frozen: BTreeSet::new(),
             closing: Vec::new(),
             ending: None,
-            listed: (now, vec![agent.main]),
+            list_at: now + LIST_AFTER,
+            listed: vec![agent.main],
             leftovers: BTreeSet::new(),
             spec,
             wake,
@@ -72,7 +77,7 @@ impl Work {
     }
 
     /// Works until nobody is left; returns how the agent ended.
-    pub(super) fn run(mut self) -> Result<Exit> {
+    pub(super) fn run(mut self) -> Exit {
         loop {
             self.notice_the_end();
             self.feeder.read(&mut self.voice);
@@ -89,7 +94,7 @@ impl Work {
             let longest = ending.or_else(|| self.clock.left(now));
             self.wake.wait(longest, self.feeder.waits_for());
         }
-        Ok(self.finish())
+        self.finish()
     }
 
     /// When the main process ends by itself, what it leaves behind ends too.
@@ -111,8 +116,20 @@ impl Work {
             match serde_json::from_slice::<Order>(&line.bytes) {
                 Ok(order) if self.known.insert(order.id.clone()) => self.obey(order),
                 Ok(_) => {}
-                Err(_) => self.voice.say(Said::Unreadable { file: "orders".into(), offset: line.offset }),
+                Err(_) => self.not_understood(&line),
             }
+        }
+    }
+
+    /// An order of a later engine is refused by its id; anything else is what a dead engine left half.
+    fn not_understood(&mut self, line: &Line) {
+        let id = serde_json::from_slice::<Value>(&line.bytes).ok();
+        match id.as_ref().and_then(|order| order.get("id")?.as_str()) {
+            Some(id) => {
+                self.voice
+                    .say(Said::Refused { id: id.into(), why: "this host does not know the order".into() });
+            }
+            None => self.voice.say(Said::Unreadable { file: "orders".into(), offset: line.offset }),
         }
     }
 
@@ -208,14 +225,16 @@ impl Work {
 
     /// Lists the processes if they are others than before.
     fn list(&mut self) {
-        if self.listed.0.elapsed() < LIST_EVERY {
+        let now = Instant::now();
+        if now < self.list_at {
             return;
         }
+        self.list_at = now + LIST_EVERY;
         let pids = tree::quickly_below(std::process::id());
-        if pids != self.listed.1 && !pids.is_empty() {
+        if pids != self.listed && !pids.is_empty() {
             self.voice.say(Said::Pids { pids: pids.clone() });
+            self.listed = pids;
         }
-        self.listed = (Instant::now(), pids);
     }
 
     fn finish(mut self) -> Exit {

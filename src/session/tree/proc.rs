@@ -58,18 +58,18 @@ struct Stat {
 
 impl Stat {
     fn read(path: &str) -> Option<Self> {
-        let stat = fs::read(path).ok()?;
+        let bytes = fs::read(path).ok()?;
         // The name, in brackets, may hold spaces, brackets and bytes that are no text.
-        let end = memchr::memrchr(b')', &stat)?;
-        let fields = String::from_utf8_lossy(stat.get(end + 1..)?);
+        let end = memchr::memrchr(b')', &bytes)?;
+        let fields = String::from_utf8_lossy(bytes.get(end + 1..)?);
         let mut fields = fields.split_ascii_whitespace();
-        let state = fields.next()?.chars().next()?;
+        let word = fields.next()?.chars().next()?;
         let parent = fields.next()?.parse().ok()?;
         let children: u64 = fields.nth(11)?.parse().ok()?;
         let children_ticks = children.saturating_add(fields.next()?.parse().ok()?);
         let threads = fields.nth(2)?.parse().ok()?;
         let start = fields.nth(1)?.parse().ok()?;
-        Some(Self { state, parent, children_ticks, threads, start })
+        Some(Self { state: word, parent, children_ticks, threads, start })
     }
 }
 
