@@ -1,5 +1,7 @@
 //! What can be ordered: freeze, continue, end, deadlines.
 
+use std::fs::File;
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use quarterdeck::session::files::{Order, Reason, Said, What};
@@ -73,6 +75,20 @@ fn an_order_that_comes_twice_is_obeyed_once() {
     let answers =
         deck.said().iter().filter(|said| matches!(said, Said::Did(did) if did.id == "freeze")).count();
     assert_eq!(answers, 1);
+}
+
+#[test]
+fn an_order_of_a_later_engine_is_refused_and_one_that_is_half_is_passed_over() {
+    let deck = Deck::simulated(&["stall"]).start();
+    let mut orders = File::options().append(true).create(true).open(deck.folder.orders()).unwrap();
+    orders.write_all(b"{\"id\":\"new\",\"order\":\"dance\",\"tempo\":3}\n{\"id\":\"half\",\"ord").unwrap();
+    assert_eq!(deck.order("freeze", What::Freeze).count, 1);
+    let said = deck.said();
+    assert!(said.iter().any(|said| matches!(said, Said::Refused { id, .. } if id == "new")), "{said:?}");
+    assert!(
+        said.iter().any(|said| matches!(said, Said::Unreadable { file, .. } if file == "orders")),
+        "{said:?}"
+    );
 }
 
 #[test]

@@ -57,6 +57,19 @@ fn a_folder_that_nobody_took_never_ran() {
 }
 
 #[test]
+fn looking_at_a_folder_does_not_keep_its_host_from_taking_it() {
+    for _ in 0..10 {
+        let mut deck = Deck::new(&["true"]);
+        deck.launch();
+        deck.wait_for("the end", || {
+            // Without a pause, so that one of these meets the host at its lock.
+            (0..1000).find_map(|_| matches!(look(&deck.folder).unwrap(), State::Exited(_)).then_some(()))
+        });
+        assert_eq!(deck.launched.as_mut().and_then(|host| host.left().unwrap()).unwrap_or(0), 0);
+    }
+}
+
+#[test]
 fn child_that_launches_and_waits_to_be_killed() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let folder = Folder(PathBuf::from(folder));
