@@ -59,6 +59,9 @@ enum Command {
 
 /// Runs the program.
 pub fn run() -> ExitCode {
+    if let Some(host) = host::SessionHost::asked_for(std::env::args_os().skip(1)) {
+        return finish(host.run());
+    }
     let cli = Cli::parse();
     let outcome = match cli.command {
         None => status::Status::as_of(cli.now).run(&cli.place),
@@ -68,6 +71,10 @@ pub fn run() -> ExitCode {
         Some(Command::SessionHost(command)) => command.run(),
         Some(Command::SimulatedAgent(command)) => command.run(),
     };
+    finish(outcome)
+}
+
+fn finish(outcome: Outcome) -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(error) => {

@@ -1,9 +1,14 @@
 //! The agent and all that it started: who lives, and how the main process ended.
 
+use std::collections::HashSet;
+
 use rustix::io::Errno;
 use rustix::process::{WaitOptions, WaitStatus, wait};
 
-use crate::session::tree::{self, Process, Seen};
+use crate::session::tree::{self, Life, Process, Seen};
+
+/// Whether what loses its parent becomes a child of the host.
+const ADOPTS: bool = cfg!(target_os = "linux");
 
 /// The agent's processes.
 pub(super) struct Family {
@@ -46,23 +51,22 @@ impl Family {
     /// Returns whether nobody is left.
     pub(super) fn is_gone(&mut self) -> bool {
         self.reap();
-        self.childless && (cfg!(target_os = "linux") || self.find().is_empty())
+        self.childless && (ADOPTS || self.find().iter().all(|seen| seen.life == Life::Ended))
     }
 
     /// Returns everybody, as seen now.
     pub(super) fn find(&mut self) -> Vec<Seen> {
         self.reap();
-        if cfg!(target_os = "linux") {
-            return if self.childless { Vec::new() } else { tree::below(&[std::process::id()]) };
+        if ADOPTS && self.childless {
+            return Vec::new();
         }
-        // Without adoption, what lost its parent is found by its mark only.
         let mut found = tree::below(&[std::process::id()]);
-        let lost = tree::left_by(&self.session, &[]);
-        found.extend(
-            lost.into_iter()
-                .filter(|seen| found.iter().all(|known| known.process != seen.process))
-                .collect::<Vec<_>>(),
-        );
+        if !ADOPTS {
+            // What lost its parent is found by its mark only.
+            let known: HashSet<Process> = found.iter().map(|seen| seen.process).collect();
+            let marked = tree::left_by(&self.session, &[]);
+            found.extend(marked.into_iter().filter(|seen| !known.contains(&seen.process)));
+        }
         found
     }
 }

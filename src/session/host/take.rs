@@ -75,6 +75,7 @@ pub(super) fn adopt_orphans() -> Result<()> {
 
 /// Elsewhere the mark in their environment finds them.
 #[cfg(not(target_os = "linux"))]
+#[expect(clippy::unnecessary_wraps, reason = "as on Linux")]
 pub(super) fn adopt_orphans() -> Result<()> {
     Ok(())
 }

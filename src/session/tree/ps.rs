@@ -21,7 +21,7 @@ pub fn children(_: u32) -> Vec<u32> {
 
 /// Returns whether a process was started with this `NAME=value` in its environment.
 pub fn environment(pid: u32, entry: &[u8]) -> bool {
-    let told = run(&["-E", "-ww", "-o", "command=", "-p", &pid.to_string()]);
+    let (told, _) = run(&["-E", "-ww", "-o", "command=", "-p", &pid.to_string()]);
     told.split_ascii_whitespace().any(|word| word.as_bytes() == entry)
 }
 
@@ -32,16 +32,22 @@ pub fn cpu_of_children() -> Option<u64> {
 
 fn ask(which: &[&str]) -> Vec<Seen> {
     let arguments: Vec<&str> = which.iter().copied().chain(["-o", "pid=,ppid=,stat=,lstart="]).collect();
-    run(&arguments).lines().filter_map(seen).collect()
+    let (told, itself) = run(&arguments);
+    told.lines().filter_map(read).filter(|seen| seen.process.pid != itself).collect()
 }
 
-fn run(arguments: &[&str]) -> String {
-    let told = Command::new("/bin/ps").args(arguments).env("LC_ALL", "C").stdin(Stdio::null()).output();
-    told.map(|told| String::from_utf8_lossy(&told.stdout).into_owned()).unwrap_or_default()
+/// Returns what it says, and its own number: it is a child of whoever asks, but none of the agent's.
+fn run(arguments: &[&str]) -> (String, u32) {
+    let mut ps = Command::new("/bin/ps");
+    ps.args(arguments).env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let Ok(ps) = ps.spawn() else { return (String::new(), 0) };
+    let itself = ps.id();
+    let told = ps.wait_with_output().map(|told| told.stdout).unwrap_or_default();
+    (String::from_utf8_lossy(&told).into_owned(), itself)
 }
 
-fn seen(line: &str) -> Option<Seen> {
-    let mut words = line.split_ascii_whitespace();
+fn read(told: &str) -> Option<Seen> {
+    let mut words = told.split_ascii_whitespace();
     let pid = words.next()?.parse().ok()?;
     let parent = words.next()?.parse().ok()?;
     let life = match words.next()?.chars().next()? {
