@@ -1,7 +1,14 @@
 //! The command line: one file a command. Here are what all commands share: where to look, the clock, how
 //! errors are said, and how output ends when nobody reads it any more.
 
+mod ask;
+mod control;
+mod delegate;
 mod doctor;
+mod engine;
+mod host;
+mod logs;
+mod simulated;
 mod status;
 mod synth;
 
@@ -50,10 +57,47 @@ enum Command {
     /// Make up a state folder of any size, for tests, benches and pictures.
     #[command(hide = true)]
     Synth(synth::Synth),
+    /// Run the engine, or ask after it.
+    Engine(engine::Engine),
+    /// Hand a task to an agent; the engine is started if none runs.
+    Delegate(delegate::Delegate),
+    /// Hand a task to one agent, as one step.
+    Direct(delegate::Direct),
+    /// Stop every process of a delegation or a step, or let what runs finish first.
+    Pause(control::Pause),
+    /// Let what was paused go on.
+    Resume(control::Resume),
+    /// End a delegation or a step, with everything below it.
+    Cancel(control::Cancel),
+    /// Try a step again.
+    Retry(control::Retry),
+    /// Go on without a step.
+    Skip(control::Skip),
+    /// Take a failed result as done.
+    Accept(control::Accept),
+    /// Answer an agent's question.
+    Answer(control::Answer),
+    /// Say a sentence to a running agent.
+    Tell(control::Tell),
+    /// Wait until a delegation has ended.
+    Wait(delegate::Wait),
+    /// Say why a step is not running.
+    Explain(control::Explain),
+    /// Show what an agent did.
+    Logs(logs::Logs),
+    /// Be the parent of one agent; the engine starts it.
+    #[command(hide = true)]
+    SessionHost(host::SessionHost),
+    /// Act as an agent, for demonstrations and tests.
+    #[command(hide = true)]
+    SimulatedAgent(simulated::SimulatedAgent),
 }
 
 /// Runs the program.
 pub fn run() -> ExitCode {
+    if let Some(host) = host::SessionHost::asked_for(std::env::args_os().skip(1)) {
+        return finish(host.run());
+    }
     let mut cli = Cli::parse();
     // By hand: to clap an empty variable is a mistake, to everybody else it is unset.
     let named = std::env::var_os("QUARTERDECK_DIR").filter(|named| !named.is_empty());
@@ -63,7 +107,27 @@ pub fn run() -> ExitCode {
         Some(Command::Status(command)) => command.run(&cli.place),
         Some(Command::Doctor(command)) => command.run(&cli.place),
         Some(Command::Synth(command)) => command.run(),
+        Some(Command::Engine(command)) => command.run(&cli.place),
+        Some(Command::Delegate(command)) => command.run(&cli.place),
+        Some(Command::Direct(command)) => command.run(&cli.place),
+        Some(Command::Pause(command)) => command.run(&cli.place),
+        Some(Command::Resume(command)) => command.run(&cli.place),
+        Some(Command::Cancel(command)) => command.run(&cli.place),
+        Some(Command::Retry(command)) => command.run(&cli.place),
+        Some(Command::Skip(command)) => command.run(&cli.place),
+        Some(Command::Accept(command)) => command.run(&cli.place),
+        Some(Command::Answer(command)) => command.run(&cli.place),
+        Some(Command::Tell(command)) => command.run(&cli.place),
+        Some(Command::Wait(command)) => command.run(&cli.place),
+        Some(Command::Explain(command)) => command.run(&cli.place),
+        Some(Command::Logs(command)) => command.run(&cli.place),
+        Some(Command::SessionHost(command)) => command.run(),
+        Some(Command::SimulatedAgent(command)) => command.run(),
     };
+    finish(outcome)
+}
+
+fn finish(outcome: Outcome) -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(error) => {

@@ -9,18 +9,22 @@
 //! |---|---|
 //! | [`model`] | ids, events, facts, the model, status words, clocks, usage and roll-ups, tree rows |
 //! | [`store`] | the state folder: journal, snapshot, history, inbox, lock |
+//! | [`agent`] | what is known of each kind of agent: how it is started, what its stream says |
+//! | [`session`] | the session host, process trees, and the files between host and engine |
 //! | [`source`] | bytes to facts: our journal, plain stores, the watcher, the tail and the whole-file reader |
 //! | [`engine`] | the writer's side: the book that keeps journal, model, snapshot and views in step |
 //! | [`report`] | the model as text and as JSON |
 //! | [`synth`] | made-up fleets, for tests, benches and pictures |
 //! | [`cli`] | one file a command |
 //!
-//! Arrows point one way: `cli → {report, engine} → source → store → model`. ARCHITECTURE.md has the map.
+//! Arrows point one way: `cli → {report, engine} → {source, session} → {agent, store} → model`. ARCHITECTURE.md has the map.
 
+pub mod agent;
 pub mod cli;
 pub mod engine;
 pub mod model;
 pub mod report;
+pub mod session;
 pub mod source;
 pub mod store;
 pub mod synth;

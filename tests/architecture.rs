@@ -10,8 +10,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("synth", &["model"]),
     ("store", &["model"]),
-    ("source", &["store", "model"]),
-    ("engine", &["source", "store", "model"]),
+    ("agent", &["model"]),
+    ("session", &["agent", "store", "model"]),
+    ("source", &["agent", "store", "model"]),
+    ("engine", &["source", "session", "agent", "store", "model"]),
     ("report", &["model"]),
 ];
 
@@ -51,7 +53,7 @@ fn room(name: &str) -> Vec<PathBuf> {
 
 #[test]
 fn arrows_point_one_way() {
-    let rooms = ["model", "synth", "store", "source", "engine", "report", "cli"];
+    let rooms = ["model", "synth", "store", "agent", "session", "source", "engine", "report", "cli"];
     for (name, may_use) in MAY_USE {
         for file in room(name) {
             let code = code(&file);

@@ -121,8 +121,15 @@ impl Book {
     /// sessions printed long ago.
     pub fn tidy(&mut self, now: Stamp) -> Result<Delta> {
         let delta = self.archive(now)?;
+        self.housekeep(now, || Ok(RawValue::NULL.to_owned()))?;
+        Ok(delta)
+    }
+
+    /// Does what is due with the files: compacts, writes the views, removes what sessions printed long ago.
+    /// `kernel` is what the engine needs beside the model to go on from here.
+    pub fn housekeep(&mut self, now: Stamp, kernel: impl FnOnce() -> Result<Box<RawValue>>) -> Result<()> {
         if self.store.compaction_due(now.since(self.compacted)) {
-            self.compact(now)?;
+            self.compact_with(now, kernel()?)?;
         }
         if self.dirty_since.is_some_and(|dirty| views::due(dirty, self.views_written) <= now) {
             self.write_views(now)?;
@@ -132,14 +139,20 @@ impl Book {
             retention::trim(&*self.store.disk, &self.store.folder, &live, now)?;
             self.trimmed = Some(now);
         }
-        Ok(delta)
+        Ok(())
     }
 
     /// Moves the delegations that ended long ago into the history.
+    pub fn archive(&mut self, now: Stamp) -> Result<Delta> {
+        let leaving = self.leaving(now)?;
+        if leaving.is_empty() { Ok(Delta::default()) } else { self.write(now, leaving) }
+    }
+
+    /// Writes the delegations that ended long ago into the history, and returns the events that say so.
     ///
     /// Their records are on disk before the journal says that they left; after a crash in between they are
     /// written again, and the later line replaces the earlier.
-    pub fn archive(&mut self, now: Stamp) -> Result<Delta> {
+    pub fn leaving(&self, now: Stamp) -> Result<Vec<(Stamp, Body)>> {
         let mut leaving = Vec::new();
         let mut records = Vec::new();
         for (ix, id) in ripe(&self.model, now) {
@@ -151,17 +164,19 @@ impl Book {
             let gone = payload::Turn { delegation_id: id, ..payload::Turn::default() };
             leaving.push((now, Body::Archived(gone)));
         }
-        if leaving.is_empty() {
-            return Ok(Delta::default());
-        }
         self.store.history.append(&records)?;
-        self.write(now, leaving)
+        Ok(leaving)
     }
 
     /// Writes a snapshot, and removes what it makes unneeded.
     pub fn compact(&mut self, now: Stamp) -> Result<compact::Compacted> {
+        self.compact_with(now, RawValue::NULL.to_owned())
+    }
+
+    /// Writes a snapshot with what the engine needs beside the model.
+    pub fn compact_with(&mut self, now: Stamp, kernel: Box<RawValue>) -> Result<compact::Compacted> {
         let model = raw("the model", &model_record(&self.model, SOURCE))?;
-        let removed = self.store.compact(self.seq, model, RawValue::NULL.to_owned())?;
+        let removed = self.store.compact(self.seq, model, kernel)?;
         self.compacted = now;
         Ok(removed)
     }
@@ -193,7 +208,8 @@ impl Book {
     }
 }
 
-fn raw(what: &str, value: &impl Serialize) -> Result<Box<RawValue>> {
+/// Encodes a value for a snapshot or the history.
+pub(super) fn raw(what: &str, value: &impl Serialize) -> Result<Box<RawValue>> {
     serde_json::value::to_raw_value(value).map_err(|source| Error::Encode { what: what.to_owned(), source })
 }
 

@@ -5,12 +5,19 @@
 use std::fs;
 
 /// Returns when a process started, in ticks since boot; `None` if there is no such process or no `/proc`.
+///
+/// One that has ended and was not waited for yet is no process any more: in a container it may stay so.
 pub fn start_of(pid: u32) -> Option<u64> {
     /// Of the fields after the name, which may itself hold spaces and brackets.
+    const THREADS: usize = 17;
     const START: usize = 19;
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_ascii_whitespace().nth(START)?.parse().ok()
+    let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+    // The main thread may end before the others do.
+    let is_over =
+        matches!(fields.first(), Some(&("Z" | "X"))) && matches!(fields.get(THREADS), Some(&("0" | "1")));
+    fields.get(START).filter(|_| !is_over)?.parse().ok()
 }
 
 /// Returns this boot's id.
@@ -30,5 +37,18 @@ mod tests {
         // Above the largest pid that Linux gives.
         assert_eq!(start_of(u32::MAX), None);
         assert_eq!(boot_id().map(|id| id.len()), Some(36));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn one_that_ended_and_was_not_waited_for_has_none_either() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let state = || fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+        let give_up = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        while !state().contains(") Z ") {
+            assert!(std::time::Instant::now() < give_up, "{}", state());
+        }
+        assert_eq!(start_of(child.id()), None);
+        child.wait().unwrap();
     }
 }

@@ -45,6 +45,25 @@ pub fn read(
     Ok(last)
 }
 
+/// Gives every line from `from` to the end of the journal to `each`, whoever writes it now.
+pub fn read_all(
+    disk: &dyn Disk,
+    folder: &StateFolder,
+    from: Seq,
+    each: &mut dyn FnMut(Seq, &[u8]) -> ControlFlow<()>,
+) -> Result<Seq> {
+    let mut last = Seq(from.0.saturating_sub(1));
+    for first in segment::list(disk, folder)? {
+        if first.next() > from.next() || segment::survey(disk, folder, first)?.next() > from {
+            let upto = Seq(segment::survey(disk, folder, first)?.next().0.saturating_sub(1));
+            if pour(disk, folder, first, (&mut last, upto), each)?.is_break() {
+                break;
+            }
+        }
+    }
+    Ok(last)
+}
+
 /// Gives one segment's lines after `last`.
 fn pour(
     disk: &dyn Disk,

@@ -1,0 +1,247 @@
+//! `[agents.NAME]` of `quarterdeck.toml`, and how such an agent is run. Pure: what it needs of the world is in
+//! [`Ask`].
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::run::{Run, Stdin};
+
+/// The file of the session's folder that holds the prompt.
+const PROMPT: &str = "prompt";
+/// What stands for the prompt in a command's arguments, and for the path of its file.
+const PROMPT_HERE: &str = "{prompt}";
+const PROMPT_FILE_HERE: &str = "{prompt-file}";
+/// What every agent gets of the asker's environment.
+const ALWAYS: &str = "PATH";
+/// Linux takes no longer argument.
+const LONGEST_ARGUMENT: usize = 128 * 1024 - 1;
+
+/// One agent, as it is configured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct AgentConfig {
+    /// What kind of agent it is.
+    pub kind: Kind,
+    /// What to run: a program with arguments, or a line for the shell. For a simulated agent, its arguments.
+    #[serde(default)]
+    pub command: CommandLine,
+    /// How the prompt reaches it.
+    #[serde(default)]
+    pub prompt: PromptBy,
+    /// Whether it reads answers and sentences on stdin, in our protocol.
+    #[serde(default)]
+    pub listens: bool,
+    /// The variables of the asker's environment that it gets, besides PATH.
+    #[serde(default)]
+    pub env: Vec<String>,
+    /// Where it runs, if not at the project's root.
+    #[serde(default)]
+    pub cwd: Option<PathBuf>,
+}
+
+/// The kinds of agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Any program.
+    Command,
+    /// The built-in one, for demonstrations and tests.
+    Simulated,
+}
+
+/// What to run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum CommandLine {
+    /// A program and its arguments; `{prompt}` and `{prompt-file}` stand for the prompt.
+    Argv(Vec<String>),
+    /// A line for `/bin/sh`; the prompt, or its file, is `$1`.
+    Shell(String),
+}
+
+impl Default for CommandLine {
+    fn default() -> Self {
+        Self::Argv(Vec::new())
+    }
+}
+
+/// How a prompt reaches an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PromptBy {
+    /// On stdin, which then ends.
+    #[default]
+    Stdin,
+    /// As an argument: where `{prompt}` stands, or the last.
+    Argument,
+    /// In a file: its path where `{prompt-file}` stands, or as the last argument.
+    File,
+}
+
+/// What is asked of an agent, and by whom.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// The prompt.
+    pub prompt: &'a str,
+    /// The asker's environment.
+    pub env: &'a BTreeMap<String, String>,
+    /// The project's root, or where it was asked to run.
+    pub root: &'a Path,
+    /// The session's folder, as an absolute path.
+    pub folder: &'a Path,
+    /// This program: it also plays the simulated agent.
+    pub program: &'a Path,
+}
+
+/// Why an agent cannot be run as it is configured.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Misconfigured {
+    /// There is nothing to run.
+    #[error("it has no command.\nGive it one: command = [\"program\", \"argument\"].")]
+    NoCommand,
+    /// Stdin cannot both end and stay open.
+    #[error(
+        "its prompt comes on stdin, which then ends, so it cannot listen there.\nSet prompt = \"argument\" or \"file\"."
+    )]
+    TwoUsesOfStdin,
+    /// The system takes no such argument.
+    #[error(
+        "the prompt has {0} bytes, more than the system takes as an argument.\nSet prompt = \"file\" or \"stdin\"."
+    )]
+    LongPrompt(usize),
+    /// A path that cannot be an argument of ours.
+    #[error("the path {} is not UTF-8", .0.display())]
+    Path(PathBuf),
+}
+
+impl AgentConfig {
+    /// Returns an agent of a kind that needs no more to be known.
+    pub fn of_kind(kind: Kind) -> Self {
+        let (command, prompt) = (CommandLine::default(), PromptBy::default());
+        Self { kind, command, prompt, listens: false, env: Vec::new(), cwd: None }
+    }
+
+    /// Returns how to run this agent for what is asked.
+    pub fn run(&self, ask: &Ask<'_>) -> Result<Run, Misconfigured> {
+        let mut run = Run { cwd: self.cwd(ask.root), env: self.environment(ask.env), ..Run::default() };
+        run.argv = self.command_line(ask)?;
+        match self.prompt_by() {
+            PromptBy::Stdin if self.listens => return Err(Misconfigured::TwoUsesOfStdin),
+            PromptBy::Stdin => run.stdin = Stdin::File(PROMPT.into()),
+            PromptBy::Argument if ask.prompt.len() > LONGEST_ARGUMENT => {
+                return Err(Misconfigured::LongPrompt(ask.prompt.len()));
+            }
+            PromptBy::Argument => put(&mut run.argv, PROMPT_HERE, ask.prompt),
+            PromptBy::File => put(&mut run.argv, PROMPT_FILE_HERE, &text(&ask.folder.join(PROMPT))?),
+        }
+        if self.prompt_by() != PromptBy::Argument {
+            run.files.insert(PROMPT.into(), ask.prompt.into());
+        }
+        if self.listens || self.kind == Kind::Simulated {
+            run.stdin = Stdin::Pipe;
+        }
+        Ok(run)
+    }
+
+    fn prompt_by(&self) -> PromptBy {
+        match self.kind {
+            Kind::Command => self.prompt,
+            Kind::Simulated => PromptBy::File,
+        }
+    }
+
+    fn command_line(&self, ask: &Ask<'_>) -> Result<Vec<String>, Misconfigured> {
+        let words = match &self.command {
+            CommandLine::Argv(words) => words.clone(),
+            CommandLine::Shell(line) if line.trim().is_empty() => Vec::new(),
+            CommandLine::Shell(line) => ["/bin/sh", "-c", line, "sh"].map(str::to_owned).to_vec(),
+        };
+        match self.kind {
+            Kind::Command if words.first().is_none_or(String::is_empty) => Err(Misconfigured::NoCommand),
+            Kind::Command => Ok(words),
+            Kind::Simulated => {
+                let mut argv = vec![text(ask.program)?, "simulated-agent".into()];
+                argv.extend(words);
+                argv.extend(["--prompt-file".into(), PROMPT_FILE_HERE.into()]);
+                Ok(argv)
+            }
+        }
+    }
+
+    fn cwd(&self, root: &Path) -> PathBuf {
+        self.cwd.as_ref().map_or_else(|| root.to_owned(), |cwd| root.join(cwd))
+    }
+
+    fn environment(&self, asker: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let names = self.env.iter().map(String::as_str).chain([ALWAYS]);
+        names.filter_map(|name| Some((name.to_owned(), asker.get(name)?.clone()))).collect()
+    }
+}
+
+/// Puts a text where it is wanted, or at the end.
+fn put(argv: &mut Vec<String>, wanted: &str, text: &str) {
+    let mut put = false;
+    for word in argv.iter_mut().skip(1).filter(|word| word.contains(wanted)) {
+        *word = word.replace(wanted, text);
+        put = true;
+    }
+    if !put {
+        argv.push(text.into());
+    }
+}
+
+fn text(path: &Path) -> Result<String, Misconfigured> {
+    path.to_str().map(str::to_owned).ok_or_else(|| Misconfigured::Path(path.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn run(config: &str, prompt: &str) -> Result<Run, Misconfigured> {
+        let config: AgentConfig = serde_json::from_str(config).unwrap();
+        let env = [("PATH", "/bin"), ("KEY", "secret"), ("OTHER", "x")];
+        let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let (root, folder, program) = (Path::new("/project"), Path::new("/s/1"), Path::new("/bin/qd"));
+        config.run(&Ask { prompt, env: &env, root, folder, program })
+    }
+
+    #[rstest]
+    #[case(r#"{"kind":"command","command":["prog","-p"]}"#, &["prog", "-p"], &Stdin::File("prompt".into()))]
+    #[case(r#"{"kind":"command","command":["prog","{prompt}","-x"],"prompt":"argument"}"#, &["prog", "do it", "-x"], &Stdin::None)]
+    #[case(r#"{"kind":"command","command":["prog"],"prompt":"argument","listens":true}"#, &["prog", "do it"], &Stdin::Pipe)]
+    #[case(r#"{"kind":"command","command":["prog","@{prompt-file}"],"prompt":"file"}"#, &["prog", "@/s/1/prompt"], &Stdin::None)]
+    #[case(r#"{"kind":"command","command":"echo \"$1\"","prompt":"argument"}"#, &["/bin/sh", "-c", "echo \"$1\"", "sh", "do it"], &Stdin::None)]
+    #[case(r#"{"kind":"simulated","command":["--seed","7"]}"#, &["/bin/qd", "simulated-agent", "--seed", "7", "--prompt-file", "/s/1/prompt"], &Stdin::Pipe)]
+    fn the_prompt_reaches_the_agent_as_configured(
+        #[case] config: &str,
+        #[case] argv: &[&str],
+        #[case] stdin: &Stdin,
+    ) {
+        let run = run(config, "do it").unwrap();
+        assert_eq!((run.argv, &run.stdin), (argv.iter().map(|word| (*word).to_owned()).collect(), stdin));
+    }
+
+    #[test]
+    fn it_gets_path_and_what_the_config_names_and_nothing_else() {
+        let run =
+            run(r#"{"kind":"command","command":["p"],"env":["KEY","MISSING"],"cwd":"sub"}"#, "").unwrap();
+        let names: Vec<&str> = run.env.keys().map(String::as_str).collect();
+        assert_eq!(names, ["KEY", "PATH"]);
+        assert_eq!(run.cwd, Path::new("/project/sub"));
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_with_the_way_out() {
+        assert_eq!(run(r#"{"kind":"command"}"#, ""), Err(Misconfigured::NoCommand));
+        let both = r#"{"kind":"command","command":["p"],"listens":true}"#;
+        assert_eq!(run(both, ""), Err(Misconfigured::TwoUsesOfStdin));
+        let long = "x".repeat(200_000);
+        let argument = r#"{"kind":"command","command":["p"],"prompt":"argument"}"#;
+        assert_eq!(run(argument, &long), Err(Misconfigured::LongPrompt(200_000)));
+    }
+}

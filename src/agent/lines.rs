@@ -1,0 +1,134 @@
+//! Cuts a stream of bytes into lines, in bounded memory whatever the lines' length.
+//!
+//! The pieces may end anywhere. A line longer than [`LONGEST`] keeps its beginning, and how long it was.
+
+/// How much of a line is kept: no line of a protocol is longer, and an agent may print without end.
+pub const LONGEST: usize = 1024 * 1024;
+
+/// One line of a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Where it begins in the stream.
+    pub offset: u64,
+    /// Where the next one begins.
+    pub next: u64,
+    /// What is in it, without its end.
+    pub bytes: Vec<u8>,
+    /// How many bytes were left out.
+    pub cut: u64,
+}
+
+/// What was read of a line that is not finished.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Lines {
+    begun: Vec<u8>,
+    offset: u64,
+    cut: u64,
+    /// Whether anything of the line was read, be it nothing but what was cut.
+    open: bool,
+}
+
+impl Lines {
+    /// Takes the bytes that begin at `offset`, and gives each line that they complete to `each`.
+    ///
+    /// If they do not go on where the last ones ended, reading starts over there.
+    pub fn push(&mut self, offset: u64, bytes: &[u8], mut each: impl FnMut(Line)) {
+        if !self.open || self.end() != offset {
+            *self = Self { offset, ..Self::default() };
+        }
+        let mut rest = bytes;
+        while let Some(end) = memchr::memchr(b'\n', rest) {
+            let (line, after) = rest.split_at_checked(end + 1).unwrap_or((rest, &[]));
+            self.keep(line.strip_suffix(b"\n").unwrap_or(line));
+            let finished = self.take(1);
+            let next = finished.next;
+            each(finished);
+            *self = Self { offset: next, open: true, ..Self::default() };
+            rest = after;
+        }
+        self.open = true;
+        self.keep(rest);
+    }
+
+    /// Returns what is left when the stream has ended without a line end.
+    pub fn finish(&mut self) -> Option<Line> {
+        let line = (self.end() > self.offset).then(|| self.take(0));
+        *self = Self::default();
+        line
+    }
+
+    fn end(&self) -> u64 {
+        self.offset + self.begun.len() as u64 + self.cut
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        let room = LONGEST.saturating_sub(self.begun.len());
+        let (kept, cut) = bytes.split_at_checked(room).unwrap_or((bytes, &[]));
+        self.begun.extend_from_slice(kept);
+        self.cut += cut.len() as u64;
+    }
+
+    fn take(&mut self, line_end: u64) -> Line {
+        let next = self.end() + line_end;
+        Line { offset: self.offset, next, bytes: std::mem::take(&mut self.begun), cut: self.cut }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn lines(pieces: &[&[u8]]) -> Vec<Line> {
+        let (mut reader, mut found, mut offset) = (Lines::default(), Vec::new(), 0);
+        for piece in pieces {
+            reader.push(offset, piece, |line| found.push(line));
+            offset += piece.len() as u64;
+        }
+        found.extend(reader.finish());
+        found
+    }
+
+    #[test]
+    fn a_line_of_fifty_megabytes_costs_one_and_says_what_is_missing() {
+        let piece = vec![b'x'; 1024 * 1024];
+        let mut reader = Lines::default();
+        let mut found = Vec::new();
+        for at in 0..50u64 {
+            reader.push(at * 1024 * 1024, &piece, |line| found.push(line));
+            assert!(reader.begun.capacity() <= 2 * LONGEST);
+        }
+        reader.push(50 * 1024 * 1024, b"\nnext\n", |line| found.push(line));
+        let [long, next] = found.as_slice() else { panic!("{} lines", found.len()) };
+        assert_eq!((long.bytes.len(), long.cut), (LONGEST, 49 * 1024 * 1024));
+        assert_eq!((next.bytes.as_slice(), next.offset), (b"next".as_slice(), 50 * 1024 * 1024 + 1));
+    }
+
+    #[test]
+    fn bytes_that_do_not_go_on_where_the_last_ended_start_over() {
+        let mut reader = Lines::default();
+        let mut found = Vec::new();
+        reader.push(0, b"half", |line| found.push(line));
+        reader.push(100, b"whole\n", |line| found.push(line));
+        assert_eq!(found, [Line { offset: 100, next: 106, bytes: b"whole".to_vec(), cut: 0 }]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_split_into_pieces_gives_the_same_lines(
+            text in prop::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..200),
+            cuts in prop::collection::vec(0usize..200, 0..8),
+        ) {
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();
+            cuts.sort_unstable();
+            let mut pieces = Vec::new();
+            let mut from = 0;
+            for cut in cuts.into_iter().chain([text.len()]) {
+                pieces.push(&text[from..cut]);
+                from = cut;
+            }
+            prop_assert_eq!(lines(&pieces), lines(&[&text]));
+        }
+    }
+}

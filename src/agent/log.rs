@@ -1,0 +1,209 @@
+//! The session's log: what an agent did, in one form for all kinds of agents.
+//!
+//! Each line says from where in which file it was made, so that reading on after a crash starts where the
+//! log ends. When it was made is added by whoever writes it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::id::QuestionId;
+use crate::model::usage::Tokens;
+
+/// One line of a session's log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LogLine {
+    /// From where it was made.
+    pub from: Place,
+    /// What happened.
+    #[serde(flatten)]
+    pub entry: Entry,
+}
+
+/// Which of a session's streams something was read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// The agent's standard output.
+    Out,
+    /// The agent's standard error.
+    Err,
+    /// What was fed to the agent.
+    In,
+    /// What the host said.
+    Host,
+    /// The record of its end.
+    Exit,
+    /// A command to the agent.
+    Command,
+}
+
+/// A place in a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Which stream.
+    pub origin: Origin,
+    /// Where what was read begins.
+    pub offset: u64,
+    /// Where reading goes on. For all but the last line made of one place, that place again.
+    pub next: u64,
+    /// Which of the lines made of this place it is.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub part: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
+fn is_zero(part: &u32) -> bool {
+    *part == 0
+}
+
+/// What an agent did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "log", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum Entry {
+    /// It printed something.
+    Output {
+        /// What.
+        text: String,
+        /// How many bytes of it are left out here.
+        #[serde(default, skip_serializing_if = "is_none_left_out")]
+        cut: u64,
+    },
+    /// It thought something.
+    Thought {
+        /// What.
+        text: String,
+    },
+    /// It uses a tool.
+    Tool {
+        /// Which call, if it has an id.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+        /// The tool.
+        name: String,
+        /// What for, in short.
+        #[serde(default)]
+        input: String,
+    },
+    /// A tool answered.
+    ToolResult {
+        /// Which call, if it has an id.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
+        /// Whether it worked, if it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ok: Option<bool>,
+        /// What it said, in short.
+        #[serde(default)]
+        text: String,
+    },
+    /// How far it is.
+    Progress {
+        /// Steps done.
+        current: u64,
+        /// Steps in all, if it knows.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        total: Option<u64>,
+        /// What it did last.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last_action: Option<String>,
+    },
+    /// What it used.
+    Usage(Usage),
+    /// It asks something, and waits.
+    Question {
+        /// Which question.
+        id: QuestionId,
+        /// What it asks.
+        text: String,
+        /// The tool that it wants to use, if that is the question.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool: Option<String>,
+        /// The answers that it takes; any text where there are none.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        options: Vec<String>,
+    },
+    /// It says what its work came to.
+    Result {
+        /// How it went, by its own account.
+        status: Status,
+        /// In short.
+        #[serde(default)]
+        summary: String,
+    },
+    /// It is over, and judged.
+    Ended {
+        /// How it went.
+        status: Status,
+        /// What went wrong.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
+fn is_none_left_out(cut: &u64) -> bool {
+    *cut == 0
+}
+
+/// What one message used.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// The message: one that is told twice counts once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<String>,
+    /// The request behind it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// The model that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Token counts.
+    #[serde(default)]
+    pub tokens: Tokens,
+}
+
+/// How it went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// The work is done.
+    Done,
+    /// It is not.
+    Failed,
+    /// It was ended by order.
+    Cancelled,
+    /// It had run as long as it may.
+    TimedOut,
+}
+
+/// Where reading goes on in each stream, as the lines of a log tell.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cursor {
+    next: BTreeMap<Origin, u64>,
+    /// The lines that were made of a place which is to be read again.
+    parts: BTreeMap<Origin, (u64, u32)>,
+}
+
+impl Cursor {
+    /// Notes a line that is in the log.
+    pub fn note(&mut self, place: &Place) {
+        self.next.insert(place.origin, place.next);
+        self.parts.insert(place.origin, (place.offset, place.part + 1));
+    }
+
+    /// Returns where to read on.
+    pub fn next(&self, origin: Origin) -> u64 {
+        self.next.get(&origin).copied().unwrap_or(0)
+    }
+
+    /// Returns whether a line that was made again is in the log already.
+    pub fn has(&self, place: &Place) -> bool {
+        place.offset < self.next(place.origin)
+            || self
+                .parts
+                .get(&place.origin)
+                .is_some_and(|(offset, parts)| *offset == place.offset && place.part < *parts)
+    }
+}

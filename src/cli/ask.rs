@@ -1,0 +1,181 @@
+//! Sending a command to the engine, and waiting for its receipt. The engine is started if none runs.
+//!
+//! The command goes into the inbox, so that it is not lost whatever happens next; the receipt comes from the
+//! journal, which is what everybody else believes too.
+
+use std::process::{Command as Process, ExitCode, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
+
+use super::{Outcome, now, print, warn};
+use crate::model::Model;
+use crate::model::command::{Command, Receipt, ReceiptState, Verb};
+use crate::model::id::{CommandId, DelegationId, SubtaskId};
+use crate::model::key::SourceId;
+use crate::source::feed::{Following, follow};
+use crate::source::follow::Follower;
+use crate::store::disk::RealDisk;
+use crate::store::folder::StateFolder;
+use crate::store::{inbox, lock};
+
+/// How long an engine may take to begin.
+const START: Duration = Duration::from_secs(10);
+/// How often it is asked whether the engine still lives.
+const CHECK: Duration = Duration::from_secs(1);
+/// Exit code of a command that was refused.
+const REFUSED: u8 = 3;
+/// Exit code of a command whose receipt did not come in time.
+const LATE: u8 = 4;
+
+/// A live view of a folder.
+pub(super) struct Live {
+    pub model: Model,
+    batches: std::sync::mpsc::Receiver<crate::source::feed::Batch>,
+    _following: Following,
+}
+
+impl Live {
+    pub fn of(folder: &StateFolder) -> std::io::Result<Self> {
+        let (out, batches) = sync_channel(64);
+        let following = follow(Follower::new(folder.clone(), SourceId(0)), now, out)?;
+        Ok(Self { model: Model::default(), batches, _following: following })
+    }
+
+    /// Waits until something is so, at most until `deadline`; returns what it is.
+    pub fn wait<T>(
+        &mut self,
+        deadline: Option<Instant>,
+        mut so: impl FnMut(&Model) -> Option<T>,
+    ) -> Option<T> {
+        /// Without a deadline, this long at a time.
+        const LONG: Duration = Duration::from_hours(1);
+        loop {
+            if let Some(found) = so(&self.model) {
+                return Some(found);
+            }
+            let left = deadline.map_or(LONG, |at| at.saturating_duration_since(Instant::now()));
+            match self.batches.recv_timeout(left) {
+                Ok(batch) => {
+                    let _ = self.model.apply_all(batch.facts);
+                }
+                Err(RecvTimeoutError::Timeout) if deadline.is_none() => {}
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return so(&self.model),
+            }
+        }
+    }
+}
+
+/// Makes a command with an id of its own.
+pub(super) fn command(delegation: DelegationId, subtask: Option<SubtaskId>, verb: Verb) -> Command {
+    let id = CommandId::from(format!("cmd-{}", random()));
+    Command { id, verb, delegation_id: delegation, subtask_id: subtask, by: Some("cli".into()), at: now() }
+}
+
+/// Sends a command and waits for its receipt.
+pub(super) fn send(
+    folder: &StateFolder,
+    command: &Command,
+    patience: Duration,
+) -> Result<Option<Receipt>, Box<dyn std::error::Error>> {
+    let mut live = Live::of(folder)?;
+    let text = serde_json::value::to_raw_value(command)?;
+    folder.create(&RealDisk)?;
+    inbox::send(&RealDisk, folder, &command.id, &text)?;
+    let is_final =
+        |model: &Model| model.receipts().get(&command.id).filter(|receipt| receipt.state.is_final()).cloned();
+    let give_up = Instant::now() + patience;
+    while Instant::now() < give_up {
+        // Again and again: an engine may die while it works on this, and the command waits for the next one.
+        ensure_engine(folder)?;
+        let look_again = give_up.min(Instant::now() + CHECK);
+        if let Some(receipt) = live.wait(Some(look_again), is_final) {
+            return Ok(Some(receipt));
+        }
+    }
+    Ok(None)
+}
+
+/// Prints a receipt, for people or as JSON; the exit code says how it ended.
+pub(super) fn show(command: &Command, receipt: Option<Receipt>, json: bool) -> Outcome {
+    let Some(receipt) = receipt else {
+        warn(&format!(
+            "{} {}: asked, and not confirmed yet. The engine still works on it.",
+            command.verb.kind(),
+            target(command)
+        ));
+        return Ok(ExitCode::from(LATE));
+    };
+    if json {
+        print(&format!("{}\n", serde_json::to_string_pretty(&receipt)?))?;
+    }
+    let (sign, what, code) = match &receipt.state {
+        ReceiptState::Confirmed { proof, .. } => {
+            ("✔", format!("confirmed, {}", proof.as_deref().unwrap_or("done")), ExitCode::SUCCESS)
+        }
+        ReceiptState::Refused { reason, code, .. } => {
+            let why = reason.as_deref().or(code.as_deref()).unwrap_or("no reason given");
+            ("✖", format!("refused: {why}"), ExitCode::from(REFUSED))
+        }
+        ReceiptState::Accepted | ReceiptState::Overdue => ("…", "accepted".into(), ExitCode::from(LATE)),
+    };
+    if !json {
+        print(&format!("{sign} {} {}: {what}\n", command.verb.kind(), target(command)))?;
+    }
+    Ok(code)
+}
+
+fn target(command: &Command) -> String {
+    match &command.subtask_id {
+        Some(step) => format!("{}/{step}", command.delegation_id),
+        None => command.delegation_id.to_string(),
+    }
+}
+
+/// Starts an engine in the background if none runs, and says so.
+pub(super) fn ensure_engine(folder: &StateFolder) -> Result<(), Box<dyn std::error::Error>> {
+    if lock::holder(&RealDisk, folder).is_some() {
+        return Ok(());
+    }
+    let pid = start_engine(folder)?;
+    warn(&format!("Started an engine in the background (pid {pid})."));
+    Ok(())
+}
+
+/// Starts an engine in the background, and waits until it has the folder.
+pub(super) fn start_engine(folder: &StateFolder) -> Result<u32, Box<dyn std::error::Error>> {
+    folder.create(&RealDisk)?;
+    let log = std::fs::OpenOptions::new().append(true).create(true).open(folder.root.join("engine.log"))?;
+    let child = Process::new(std::env::current_exe()?)
+        .args(["engine", "run", "--background", "--dir"])
+        .arg(&folder.root)
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .spawn()?;
+    let give_up = Instant::now() + START;
+    while Instant::now() < give_up {
+        if let Some(holder) = lock::holder(&RealDisk, folder).filter(|holder| holder.epoch > 0) {
+            return Ok(holder.pid);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let log = folder.root.join("engine.log");
+    Err(format!(
+        "the engine (pid {}) did not begin within {START:?}.\nLook into {}.",
+        child.id(),
+        log.display()
+    )
+    .into())
+}
+
+/// Twelve random letters and digits.
+pub(super) fn random() -> String {
+    use std::hash::{BuildHasher, RandomState};
+    let mut bits = RandomState::new().hash_one(0u8);
+    let mut text = String::new();
+    for _ in 0..12 {
+        text.extend(char::from_digit((bits % 36) as u32, 36));
+        bits /= 36;
+    }
+    text
+}

@@ -1,0 +1,75 @@
+//! `quarterdeck.toml` at the project's root: which agents there are, and how many may work at once.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::agent::config::{AgentConfig, Kind};
+
+/// The file's name.
+pub const FILE: &str = "quarterdeck.toml";
+/// The agent that is there without being configured.
+pub const SIMULATED: &str = "simulated";
+
+/// The project's configuration.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Config {
+    /// The agents, by name.
+    pub agents: BTreeMap<String, AgentConfig>,
+    /// The agent of a step that names none.
+    pub default_agent: Option<String>,
+}
+
+/// Why the configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("cannot read {}: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{} is not as it should be: {source}", path.display())]
+    Parse { path: PathBuf, source: Box<toml::de::Error> },
+}
+
+impl Config {
+    /// Reads a project's configuration; one that is not there is empty.
+    pub fn read(project: &Path) -> Result<Self, ConfigError> {
+        let path = project.join(FILE);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => {
+                toml::from_str(&text).map_err(|source| ConfigError::Parse { path, source: Box::new(source) })
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(source) => Err(ConfigError::Read { path, source }),
+        }
+    }
+
+    /// Returns the agent with this name, or of a step that names none; else what to do.
+    pub fn agent(&self, name: Option<&str>) -> Result<AgentConfig, String> {
+        let name = name.or(self.default_agent.as_deref());
+        let only = || {
+            if let [one] = self.agents.keys().collect::<Vec<_>>().as_slice() {
+                Some(one.as_str())
+            } else {
+                None
+            }
+        };
+        let Some(name) = name.or_else(only) else {
+            return Err(format!(
+                "No agent was named, and {FILE} has no default-agent.\nName one with --agent."
+            ));
+        };
+        if let Some(found) = self.agents.get(name) {
+            return Ok(found.clone());
+        }
+        if name == SIMULATED {
+            return Ok(AgentConfig::of_kind(Kind::Simulated));
+        }
+        let known: Vec<&str> = self.agents.keys().map(String::as_str).chain([SIMULATED]).collect();
+        Err(format!(
+            "There is no agent {name:?}; there are: {}.\nAdd [agents.{name}] to {FILE}.",
+            known.join(", ")
+        ))
+    }
+}

@@ -1,0 +1,226 @@
+//! The driver: carries out what the kernel decides, and tells it what happens. The only thread of the engine
+//! that waits, reads and spawns; it decides nothing.
+//!
+//! One turn: commands from the inbox, what every session's host and agent said, timers that ran out; each is
+//! an input of the kernel, whose events are on disk before its effects are carried out. Then it waits until
+//! something changes. An engine that dies at any point leaves a journal and session folders from which the
+//! next one goes on: the hosts and their agents do not notice.
+
+mod carry;
+mod desk;
+mod watching;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use super::book::{Book, raw};
+use super::config::Config;
+use super::kernel::Kernel;
+use super::kernel::effect::TimerKey;
+use super::kernel::input::{Input, Tick};
+use crate::model::event::{Body, Event, payload as p};
+use crate::model::id::{Seq, SessionId};
+use crate::model::time::Stamp;
+use crate::source::watch::{Bell, Watch};
+use crate::store::disk::Disk;
+use crate::store::error::Result;
+use crate::store::folder::StateFolder;
+use desk::Desk;
+
+/// The safety net under the watch, and how often it is asked whether the hosts live.
+const POLL: Duration = Duration::from_secs(1);
+
+/// What an engine needs to know of the world around it.
+#[derive(Debug, Clone)]
+pub struct World {
+    /// This program: it is also the session host.
+    pub program: PathBuf,
+    /// The environment from which agents get what their configuration names.
+    pub env: BTreeMap<String, String>,
+    pub config: Config,
+    /// Leave after so long with nothing to do; an engine that a person started stays.
+    pub idle_after: Option<Duration>,
+}
+
+/// An engine on one state folder.
+pub struct Driver {
+    book: Book,
+    kernel: Kernel,
+    world: World,
+    desks: BTreeMap<SessionId, Desk>,
+    /// When each timer runs out, on the awake clock, and for which setting of it.
+    timers: BTreeMap<TimerKey, (u64, u64)>,
+    inputs: VecDeque<Input>,
+    watch: Watch,
+    awake: Instant,
+    last_check: Option<Instant>,
+    busy_at: Instant,
+    stop: Arc<AtomicBool>,
+}
+
+/// Ends an engine from outside; its agents go on.
+#[derive(Debug, Clone)]
+pub struct Stopper {
+    stop: Arc<AtomicBool>,
+    bell: Bell,
+}
+
+impl Stopper {
+    /// Returns the flag behind it: set, the engine leaves within a second.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
+    }
+
+    /// Asks the engine to leave.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.bell.ring();
+    }
+}
+
+impl Driver {
+    /// Opens the folder, and takes up every session where the last engine left it.
+    pub fn open(folder: StateFolder, disk: Arc<dyn Disk>, world: World) -> Result<Self> {
+        let now = now();
+        let (book, recovered) = Book::open(folder, disk, now)?;
+        let saved = recovered.snapshot.as_ref().map(|snapshot| (snapshot.seq, snapshot.kernel.get()));
+        let (after, mut kernel) = match saved.map(|(seq, text)| (seq, serde_json::from_str::<Kernel>(text))) {
+            Some((seq, Ok(kernel))) => (seq, kernel),
+            // A snapshot without a kernel is of a folder that no engine ever ran on.
+            Some((seq, Err(_))) => (seq, Kernel::default()),
+            None => (Seq(0), Kernel::default()),
+        };
+        book.store().replay(after, |_, line| {
+            if let Ok(event) = Event::read(line) {
+                kernel.apply(&event);
+            }
+        })?;
+        let mut driver = Self {
+            book,
+            kernel,
+            world,
+            desks: BTreeMap::new(),
+            timers: BTreeMap::new(),
+            inputs: VecDeque::new(),
+            watch: Watch::new(),
+            awake: Instant::now(),
+            last_check: None,
+            busy_at: Instant::now(),
+            stop: Arc::new(AtomicBool::new(false)),
+        };
+        driver.begin(now)?;
+        Ok(driver)
+    }
+
+    /// Returns what ends this engine.
+    pub fn stopper(&self) -> Stopper {
+        Stopper { stop: Arc::clone(&self.stop), bell: self.watch.bell() }
+    }
+
+    /// Runs until it is stopped, or has had nothing to do for long enough.
+    pub fn run(mut self) -> Result<()> {
+        let why = loop {
+            if self.stop.load(Ordering::Relaxed) {
+                break "stopped";
+            }
+            if self.is_idle() {
+                break "nothing to do";
+            }
+            self.watch_files();
+            self.turn()?;
+            let wait = self.next_timer().map_or(POLL, |timer| timer.min(POLL));
+            if self.inputs.is_empty() {
+                self.watch.wait(wait);
+            }
+        };
+        let stopped = p::EngineTurn { reason: Some(why.into()), ..p::EngineTurn::default() };
+        self.record(vec![(now(), Body::EngineStopped(stopped))])?;
+        let kernel = raw("the kernel", &self.kernel)?;
+        self.book.compact_with(now(), kernel)?;
+        self.book.write_views(now())
+    }
+
+    /// One round of everything.
+    fn turn(&mut self) -> Result<()> {
+        self.read_inbox()?;
+        self.read_desks()?;
+        self.ring_timers();
+        while let Some(input) = self.inputs.pop_front() {
+            self.take(input)?;
+        }
+        let now = now();
+        let leaving = self.book.leaving(now)?;
+        self.record(leaving)?;
+        let _ = self.book.advance(now);
+        let kernel = &self.kernel;
+        self.book.housekeep(now, || raw("the kernel", kernel))
+    }
+
+    /// Gives the kernel an input, writes what it decided, and carries it out.
+    fn take(&mut self, input: Input) -> Result<()> {
+        let tick = Tick { at: now(), awake_ms: self.awake_ms(), seed: seed() };
+        let step = self.kernel.step(tick, input);
+        if !step.events.is_empty() {
+            let at = step.at;
+            let _ = self.book.write(at, step.events.into_iter().map(|body| (at, body)))?;
+        }
+        for effect in step.effects {
+            self.busy_at = Instant::now();
+            self.carry_out(effect);
+        }
+        Ok(())
+    }
+
+    /// Writes events that nobody had to decide on.
+    fn record(&mut self, events: Vec<(Stamp, Body)>) -> Result<()> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let first = self.book.seq().next().0;
+        let _ = self.book.write(now(), events.clone())?;
+        for (seq, (at, body)) in (first..).zip(events) {
+            self.kernel.apply(&Event { seq: Seq(seq), at, body });
+        }
+        Ok(())
+    }
+
+    fn ring_timers(&mut self) {
+        let awake = self.awake_ms();
+        let due: Vec<TimerKey> =
+            self.timers.iter().filter(|(_, (at, _))| *at <= awake).map(|(key, _)| key.clone()).collect();
+        for key in due {
+            if let Some((_, epoch)) = self.timers.remove(&key) {
+                self.inputs.push_back(Input::Timer { key, epoch });
+            }
+        }
+    }
+
+    fn next_timer(&self) -> Option<Duration> {
+        let next = self.timers.values().map(|(at, _)| *at).min()?;
+        Some(Duration::from_millis(next.saturating_sub(self.awake_ms())))
+    }
+
+    fn awake_ms(&self) -> u64 {
+        u64::try_from(self.awake.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn is_idle(&self) -> bool {
+        let is_quiet = self.desks.is_empty() && self.timers.is_empty() && self.inputs.is_empty();
+        is_quiet && self.world.idle_after.is_some_and(|after| self.busy_at.elapsed() >= after)
+    }
+}
+
+/// The one clock of the engine.
+fn now() -> Stamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Stamp::from_millis(0).plus(since)
+}
+
+/// Fresh random bits: the seeds that the standard library gives its maps.
+fn seed() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(0u8)
+}

@@ -1,0 +1,125 @@
+//! What the kernel wants done, done: hosts started, orders given, agents spoken to, remains swept away.
+
+use super::Driver;
+use super::desk::Desk;
+use crate::agent::Command;
+use crate::agent::config::AgentConfig;
+use crate::agent::config::Ask;
+use crate::engine::kernel::effect::{Effect, Launch, Order, Say};
+use crate::engine::kernel::input::{Input, Report};
+use crate::model::id::{DelegationId, SessionId, SubtaskId};
+use crate::session;
+use crate::session::Folder;
+use crate::session::files::{Order as HostOrder, PROTOCOL, Spec, What};
+
+impl Driver {
+    /// Carries out one effect. What cannot be done is told to the kernel, which decides what follows.
+    pub(super) fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Start(launch) => self.start(&launch),
+            Effect::Order { session, id, order } => self.order(&session, id.as_str(), order),
+            Effect::Feed { session, id, say } => {
+                let command = match say {
+                    Say::Answer { question, answer } => Command::Answer { question, answer },
+                    Say::Tell(text) => Command::Tell(text),
+                };
+                let said = match self.desks.get_mut(&session) {
+                    Some(desk) => desk.say(id.as_str(), &command),
+                    None => Err("Its session is gone.".into()),
+                };
+                if let Err(why) = said {
+                    self.tell_later(Report::Fed { session, id, trouble: Some(why) });
+                }
+            }
+            Effect::SetTimer { key, at_ms, epoch } => drop(self.timers.insert(key, (at_ms, epoch))),
+            Effect::Sweep { session } => self.sweep(session),
+        }
+    }
+
+    fn tell_later(&mut self, report: Report) {
+        self.inputs.push_back(Input::Report(report));
+    }
+
+    fn start(&mut self, launch: &Launch) {
+        let session = launch.session.clone();
+        match self.launch(launch) {
+            Ok(desk) => drop(self.desks.insert(session, desk)),
+            Err(error) => self.tell_later(Report::NotStarted { session, error }),
+        }
+    }
+
+    fn launch(&self, launch: &Launch) -> Result<Desk, String> {
+        let agent = self.world.config.agent(launch.agent.as_deref())?;
+        let folder = self.session_folder(&launch.session)?;
+        let project = self.book.store().folder.project();
+        let root = launch.workspace.as_deref().map_or_else(|| project.to_owned(), |at| project.join(at));
+        let ask = Ask {
+            prompt: &launch.prompt,
+            env: &self.world.env,
+            root: &root,
+            folder: &folder.0,
+            program: &self.world.program,
+        };
+        let name = launch.agent.as_deref().unwrap_or("the default agent");
+        let run = agent.run(&ask).map_err(|error| format!("{name} cannot be run: {error}"))?;
+        let spec = Spec {
+            protocol: PROTOCOL,
+            session: launch.session.clone(),
+            run,
+            deadline_ms: launch.timeout_ms,
+            grace_ms: launch.grace_ms,
+        };
+        let launched =
+            session::launch(&folder, &spec, &self.world.program).map_err(|error| error.to_string())?;
+        Ok(Desk::launched(launch.session.clone(), folder, launched))
+    }
+
+    fn order(&mut self, session: &SessionId, id: &str, order: Order) {
+        let what = match order {
+            Order::Freeze => What::Freeze,
+            Order::Continue => What::Continue,
+            Order::End { grace_ms } => What::End { grace_ms: Some(grace_ms) },
+            Order::Kill => What::Kill,
+            Order::CloseStdin => What::CloseStdin,
+            Order::Deadline { remaining_ms } => What::Deadline { remaining_ms },
+        };
+        if let Ok(folder) = self.session_folder(session) {
+            // A host that cannot be reached is found gone at the next check.
+            let _ = session::order(&folder, &HostOrder { id: id.into(), what });
+        }
+    }
+
+    fn sweep(&mut self, session: SessionId) {
+        let listed =
+            self.session_folder(&session).ok().and_then(|folder| session::look::last_pids(&folder).ok());
+        let swept = session::sweep(&session, &listed.unwrap_or_default());
+        let pids = swept.ended.iter().map(|process| process.pid).collect();
+        let left = u32::try_from(swept.left).unwrap_or(u32::MAX);
+        self.tell_later(Report::Swept { session, pids, left });
+    }
+
+    pub(super) fn session_folder(&self, session: &SessionId) -> Result<Folder, String> {
+        let path =
+            self.book.store().folder.session_dir(session.as_str()).map_err(|error| error.to_string())?;
+        Ok(Folder(path))
+    }
+
+    /// Returns whether something can be said to a session's agent while it runs.
+    pub(super) fn listens(&self, session: &SessionId) -> bool {
+        let agent = self.agent_of(session);
+        agent.is_some_and(|agent| agent.listens || agent.kind == crate::agent::config::Kind::Simulated)
+    }
+
+    fn agent_of(&self, session: &SessionId) -> Option<AgentConfig> {
+        let (delegation, index) = self.kernel.locate(session)?;
+        let task = self.kernel.delegations().get(&delegation)?.task(index)?;
+        self.world.config.agent(task.spec.agent.as_deref()).ok()
+    }
+
+    /// Returns the step that a session is an attempt of.
+    pub(super) fn step_of(&self, session: &SessionId) -> Option<(DelegationId, SubtaskId)> {
+        let (delegation, index) = self.kernel.locate(session)?;
+        let step = self.kernel.delegations().get(&delegation)?.task(index)?.spec.id.clone();
+        Some((delegation, step))
+    }
+}

@@ -1,0 +1,284 @@
+//! One session as the driver sees it: its folder read on from where the log ends, and what that means.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+
+use crate::agent::command::CommandAdapter;
+use crate::agent::log::{Cursor, Entry, LogLine, Origin, Status};
+use crate::agent::{Adapter, Command, End, Input, Step};
+use crate::engine::kernel::input::{Exit, Host, Verdict};
+use crate::model::event::{Body, payload as p};
+use crate::model::handoff::Outcome;
+use crate::model::id::{DelegationId, SessionId, SubtaskId};
+use crate::session::files::{Answer, Said};
+use crate::session::tail::Tail;
+use crate::session::{self, Folder, Launched, State};
+
+/// How much of a stream is read in one turn: an agent that prints a gigabyte must not hold up the others.
+const BUDGET: usize = 1024 * 1024;
+const CHUNK: usize = 64 * 1024;
+
+/// A session that is being looked after.
+pub(super) struct Desk {
+    session: SessionId,
+    folder: Folder,
+    adapter: Box<dyn Adapter>,
+    cursor: Cursor,
+    answers: Tail,
+    out: u64,
+    err: u64,
+    /// What the agent said its work came to.
+    summary: Option<String>,
+    /// The host, where this engine started it: it must be waited for.
+    launched: Option<Launched>,
+}
+
+/// What a session told since the last look.
+#[derive(Default)]
+pub(super) struct News {
+    pub said: Vec<Said>,
+    pub log: Vec<LogLine>,
+    pub questions: Vec<p::Asked>,
+    pub exit: Option<Exit>,
+    /// The host is gone without a record.
+    pub is_gone: bool,
+}
+
+impl Desk {
+    pub fn launched(session: SessionId, folder: Folder, launched: Launched) -> Self {
+        let mut desk = Self::new(session, folder);
+        desk.launched = Some(launched);
+        desk
+    }
+
+    /// Takes up a session of an earlier engine: what its log holds is known already.
+    pub fn adopt(session: SessionId, folder: Folder) -> Self {
+        let mut desk = Self::new(session, folder);
+        let log = std::fs::read_to_string(desk.folder.0.join("log.jsonl")).unwrap_or_default();
+        for line in log.lines().filter_map(|line| serde_json::from_str::<LogLine>(line).ok()) {
+            desk.cursor.note(&line.from);
+            desk.note_result(&line.entry);
+            desk.adapter.recall(&line);
+        }
+        desk.out = desk.cursor.next(Origin::Out);
+        desk.err = desk.cursor.next(Origin::Err);
+        desk
+    }
+
+    fn new(session: SessionId, folder: Folder) -> Self {
+        let answers = Tail::new(folder.answers());
+        Self {
+            session,
+            adapter: Box::<CommandAdapter>::default(),
+            cursor: Cursor::default(),
+            answers,
+            out: 0,
+            err: 0,
+            summary: None,
+            launched: None,
+            folder,
+        }
+    }
+
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    pub fn host(&self) -> Host {
+        match session::look(&self.folder) {
+            Ok(State::Running { host: Some(host) }) => Host {
+                pid: Some(host.process.pid),
+                pid_start: Some(host.process.start),
+                boot_id: host.boot_id,
+                ..Host::default()
+            },
+            Ok(_) | Err(_) => Host::default(),
+        }
+    }
+
+    /// Reads what is new; `check` asks also whether the host lives.
+    pub fn read(&mut self, check: bool) -> News {
+        let mut news = News::default();
+        // Before the streams: what was printed before the end is then read to its end.
+        let state =
+            if check || self.folder.exit().exists() { session::look(&self.folder).ok() } else { None };
+        let lines = self.answers.lines().unwrap_or_default();
+        news.said.extend(
+            lines
+                .iter()
+                .filter_map(|line| serde_json::from_slice::<Answer>(&line.bytes).ok())
+                .map(|answer| answer.said),
+        );
+        let out_ended = self.read_stream(Origin::Out, &mut news);
+        let err_ended = self.read_stream(Origin::Err, &mut news);
+        if let Some(launched) = &mut self.launched {
+            // Only so that the system forgets a host that has left; what it did is in its files.
+            let _ = launched.left();
+        }
+        match state {
+            Some(State::Exited(exit)) if out_ended && err_ended => {
+                let end = End {
+                    cause: exit.reason.cause(),
+                    code: exit.code,
+                    signal: exit.signal,
+                    error: exit.error.clone(),
+                };
+                let step = self.adapter.step(Input::End(&end));
+                let verdict = self.verdict(&step);
+                self.keep(step, &mut news);
+                let pids = exit.leftovers.iter().map(|process| process.pid).collect();
+                news.exit = Some(Exit { verdict, code: exit.code, signal: exit.signal, pids, left: 0 });
+            }
+            Some(State::Lost { .. }) => news.is_gone = true,
+            Some(State::NeverRan | State::Running { .. } | State::Exited(_)) | None => {}
+        }
+        news
+    }
+
+    /// Gives an agent something to hear; returns why it can't be.
+    pub fn say(&mut self, id: &str, command: &Command) -> Result<(), String> {
+        let step = self.adapter.step(Input::Command { id, command });
+        if let Some(why) = step.refused {
+            return Err(why);
+        }
+        for line in step.stdin {
+            session::feed(&self.folder, &line.id, &line.line).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Appends to the session's log what is not in it yet.
+    pub fn write_log(&mut self, lines: &[LogLine]) {
+        let path = self.folder.0.join("log.jsonl");
+        let mut text = Vec::new();
+        for line in lines.iter().filter(|line| !self.cursor.has(&line.from)) {
+            if let Ok(json) = serde_json::to_vec(line) {
+                text.extend(json);
+                text.push(b'\n');
+            }
+        }
+        for line in lines {
+            self.cursor.note(&line.from);
+        }
+        let log = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
+        // The log can be made again from what the agent printed; what counts is in the journal.
+        let _ = log.and_then(|mut log| log.write_all(&text));
+    }
+
+    /// Reads one stream on; returns whether its end was reached.
+    fn read_stream(&mut self, origin: Origin, news: &mut News) -> bool {
+        let is_err = origin == Origin::Err;
+        let (path, mut at) =
+            if is_err { (self.folder.err(), self.err) } else { (self.folder.out(), self.out) };
+        let Ok(file) = File::open(path) else { return true };
+        let mut chunk = vec![0; CHUNK];
+        let (mut taken, mut ended) = (0, false);
+        while taken < BUDGET && !ended {
+            let read = file.read_at(&mut chunk, at).unwrap_or(0);
+            let bytes = chunk.get(..read).unwrap_or_default();
+            ended = bytes.is_empty();
+            if !ended {
+                let step = self.adapter.step(Input::Bytes { origin, offset: at, bytes });
+                self.keep(step, news);
+                at += read as u64;
+                taken += read;
+            }
+        }
+        *(if is_err { &mut self.err } else { &mut self.out }) = at;
+        ended
+    }
+
+    fn keep(&mut self, step: Step, news: &mut News) {
+        for line in &step.log {
+            self.note_result(&line.entry);
+            if let Entry::Question { id, text, tool, options } = &line.entry {
+                news.questions.push(p::Asked {
+                    question_id: id.clone(),
+                    session_id: self.session.clone(),
+                    text: Some(text.clone()),
+                    tool: tool.clone(),
+                    options: Some(options.clone()).filter(|options| !options.is_empty()),
+                    ..p::Asked::default()
+                });
+            }
+        }
+        news.log.extend(step.log);
+    }
+
+    fn note_result(&mut self, entry: &Entry) {
+        if let Entry::Result { summary, .. } = entry {
+            self.summary = Some(summary.clone());
+        }
+    }
+
+    fn verdict(&self, step: &Step) -> Verdict {
+        let result = self.summary.clone().filter(|text| !text.is_empty());
+        let result = result.map(|summary| Box::new(Outcome { summary: Some(summary), ..Outcome::default() }));
+        let ended = step.log.iter().rev().find_map(|line| {
+            if let Entry::Ended { status, error } = &line.entry {
+                Some((*status, error.clone()))
+            } else {
+                None
+            }
+        });
+        match ended {
+            Some((Status::Done, _)) => Verdict::Done { result },
+            Some((Status::TimedOut, _)) => Verdict::TimedOut,
+            Some((Status::Failed | Status::Cancelled, error)) => {
+                let error = error.unwrap_or_else(|| "It ended without saying why.".into());
+                Verdict::Failed { error, retryable: true, result }
+            }
+            None => Verdict::Failed { error: "Its end could not be judged.".into(), retryable: true, result },
+        }
+    }
+}
+
+impl News {
+    /// Returns what the journal is to hold of it: how far it is, and what it used.
+    pub fn events(&self, delegation: &DelegationId, step: &SubtaskId, session: &SessionId) -> Vec<Body> {
+        let mut events = Vec::new();
+        let mut last_action = None;
+        for line in &self.log {
+            match &line.entry {
+                Entry::Usage(usage) => events.push(Body::SubtaskUsage(p::SubtaskUsage {
+                    delegation_id: delegation.clone(),
+                    subtask_id: step.clone(),
+                    session_id: Some(session.clone()),
+                    message_id: usage.message_id.clone(),
+                    request_id: usage.request_id.clone(),
+                    model: usage.model.clone(),
+                    usage: Some(usage.tokens),
+                    ..p::SubtaskUsage::default()
+                })),
+                Entry::Progress { current, total, last_action } => {
+                    let progress = p::Progress { current: Some(*current), total: *total, percent: None };
+                    events.push(Body::SubtaskProgress(p::SubtaskProgress {
+                        delegation_id: delegation.clone(),
+                        subtask_id: step.clone(),
+                        progress: Some(progress),
+                        last_action: last_action.clone(),
+                        ..p::SubtaskProgress::default()
+                    }));
+                }
+                Entry::Tool { name, input, .. } => last_action = Some(format!("{name} {input}")),
+                Entry::Output { .. }
+                | Entry::Thought { .. }
+                | Entry::ToolResult { .. }
+                | Entry::Question { .. }
+                | Entry::Result { .. }
+                | Entry::Ended { .. } => {}
+            }
+        }
+        // Of many tools in one turn the last one says what it does now.
+        events.extend(last_action.map(|action| {
+            Body::SubtaskProgress(p::SubtaskProgress {
+                delegation_id: delegation.clone(),
+                subtask_id: step.clone(),
+                last_action: Some(action),
+                ..p::SubtaskProgress::default()
+            })
+        }));
+        events
+    }
+}

@@ -1,0 +1,159 @@
+//! What the driver looks at: the inbox, and every session's folder.
+
+use std::time::Instant;
+
+use super::desk::{Desk, News};
+use super::{Driver, POLL, now};
+use crate::engine::kernel::input::{Host, Input, Observed, Report};
+use crate::model::command::Command;
+use crate::model::event::{Body, payload as p};
+use crate::model::id::SessionId;
+use crate::model::time::Stamp;
+use crate::session;
+use crate::session::files::{Did, Said};
+use crate::store::error::Result;
+use crate::store::inbox;
+use crate::store::process::{boot_id, start_of};
+
+impl Driver {
+    /// Tells that an engine has begun, and looks what became of every session meanwhile.
+    pub(super) fn begin(&mut self, now: Stamp) -> Result<()> {
+        let pid = std::process::id();
+        let started = p::EngineTurn {
+            pid: Some(pid),
+            pid_start: start_of(pid),
+            boot_id: boot_id(),
+            version: Some(env!("CARGO_PKG_VERSION").into()),
+            epoch: Some(self.book.store().epoch),
+            ..p::EngineTurn::default()
+        };
+        self.record(vec![(now, Body::EngineStarted(started))])?;
+        let mut found = Vec::new();
+        for session in self.kernel.expected() {
+            let Ok(folder) = self.session_folder(&session) else { continue };
+            let observed = match session::look(&folder) {
+                Ok(session::State::NeverRan) | Err(_) => Observed::NeverRan,
+                // Its end is read from its folder like any other, once what it printed is read.
+                Ok(session::State::Running { .. } | session::State::Exited(_)) => {
+                    let listens = self.listens(&session);
+                    let desk = Desk::adopt(session.clone(), folder);
+                    let host = Host { channel: listens, ..desk.host() };
+                    self.desks.insert(session.clone(), desk);
+                    Observed::Running(host)
+                }
+                Ok(session::State::Lost { .. }) => Observed::Gone,
+            };
+            found.push((session, observed));
+        }
+        self.take(Input::Recovered(found))
+    }
+
+    pub(super) fn watch_files(&mut self) {
+        let mut paths = vec![self.book.store().folder.inbox_dir()];
+        paths.extend(self.desks.values().map(|desk| desk.folder().0.clone()));
+        self.watch.want(&paths);
+    }
+
+    pub(super) fn read_inbox(&mut self) -> Result<()> {
+        let (disk, folder) = (self.book.store().disk.clone(), self.book.store().folder.clone());
+        for (id, text) in inbox::waiting(&*disk, &folder)?.commands {
+            match serde_json::from_str::<Command>(text.get()) {
+                Ok(command) => self.take(Input::Command(Box::new(command)))?,
+                Err(error) => {
+                    let refused = p::CommandRefused {
+                        command_id: id.clone(),
+                        code: Some("invalid".into()),
+                        reason: Some(format!("It is no command: {error}.")),
+                        ..p::CommandRefused::default()
+                    };
+                    self.record(vec![(now(), Body::CommandRefused(refused))])?;
+                }
+            }
+            // It is journalled: if it comes back, its id is known.
+            inbox::remove(&*disk, &folder, &id)?;
+            self.busy_at = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// Reads what every session's host and agent said since.
+    pub(super) fn read_desks(&mut self) -> Result<()> {
+        let check_hosts = self.last_check.is_none_or(|last| last.elapsed() >= POLL);
+        if check_hosts {
+            self.last_check = Some(Instant::now());
+        }
+        let sessions: Vec<SessionId> = self.desks.keys().cloned().collect();
+        for session in sessions {
+            self.busy_at = Instant::now();
+            let Some(desk) = self.desks.get_mut(&session) else { continue };
+            let news = desk.read(check_hosts);
+            self.tell(&session, news)?;
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, session: &SessionId, mut news: News) -> Result<()> {
+        for said in std::mem::take(&mut news.said) {
+            if let Some(report) = self.report_of(session, said) {
+                self.take(Input::Report(report))?;
+            }
+        }
+        let at = now();
+        let Some((delegation, step)) = self.step_of(session) else {
+            return Ok(());
+        };
+        let events = news.events(&delegation, &step, session);
+        self.record(events.into_iter().map(|body| (at, body)).collect())?;
+        for asked in news.questions {
+            self.take(Input::Report(Report::Asked(Box::new(asked))))?;
+        }
+        if let Some(desk) = self.desks.get_mut(session) {
+            desk.write_log(&news.log);
+        }
+        if let Some(exit) = news.exit {
+            self.desks.remove(session);
+            self.take(Input::Report(Report::Exited { session: session.clone(), exit }))?;
+        } else if news.is_gone {
+            self.desks.remove(session);
+            self.take(Input::Report(Report::Gone { session: session.clone() }))?;
+        }
+        Ok(())
+    }
+
+    fn report_of(&self, session: &SessionId, said: Said) -> Option<Report> {
+        let session = session.clone();
+        match said {
+            Said::Started { process } => {
+                let channel = self.listens(&session);
+                let host = Host {
+                    pid: Some(process.pid),
+                    pid_start: Some(process.start),
+                    boot_id: boot_id(),
+                    channel,
+                    remaining_ms: None,
+                };
+                Some(Report::Started { session, host })
+            }
+            Said::Did(did) => {
+                let pids = did.pids.iter().map(|process| process.pid).collect();
+                let (order, did) = (did.id.as_str().into(), what_it_did(&did));
+                Some(Report::Answered { session, order, did, pids })
+            }
+            Said::Fed { id } => Some(Report::Fed { session, id: id.into(), trouble: None }),
+            Said::NotFed { id, why } | Said::Refused { id, why } => {
+                Some(Report::Fed { session, id: id.into(), trouble: Some(why) })
+            }
+            Said::Ready { .. } | Said::Pids { .. } | Said::Unreadable { .. } | Said::Exited => None,
+        }
+    }
+}
+
+/// A freeze is done when none runs, a continue when none is stopped; an end is told by the exit.
+fn what_it_did(did: &Did) -> crate::engine::kernel::input::Did {
+    use crate::engine::kernel::input::Did as Kernel;
+    match did.order.as_str() {
+        "freeze" if did.still_running == 0 => Kernel::Froze,
+        "continue" if did.still_stopped == 0 => Kernel::Continued,
+        _ => Kernel::Other,
+    }
+}

@@ -1,0 +1,78 @@
+//! `quarterdeck session-host <folder>`: the parent of one agent. Small and dumb: it decides nothing.
+//!
+//! It takes the folder or leaves, starts the agent, obeys orders, feeds stdin, keeps the hard deadline, ends
+//! whatever the agent leaves behind, and records the end. No async runtime: one thread that waits in `poll`.
+//!
+//! Invariant: nothing is started without the lock and a `host.json` that this process made.
+
+mod agent;
+mod clock;
+mod family;
+mod feeder;
+mod take;
+mod voice;
+mod wake;
+mod work;
+
+use std::path::Path;
+
+use super::error::{Error, Result};
+use super::files::{Exit, PROTOCOL, Reason, Said, Spec, now, read};
+use super::folder::Folder;
+use crate::store::disk::RealDisk;
+use crate::store::views::replace;
+
+/// What a host came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It had the agent, and recorded its end.
+    Recorded,
+    /// Another host has or had the folder: nothing was started.
+    Taken,
+}
+
+/// Runs a session: from taking its folder to the record of its end.
+pub fn run(folder: &Path) -> Result<Outcome> {
+    let folder = Folder(folder.to_owned());
+    let spec: Spec = read(&folder.spec())?
+        .ok_or_else(|| Error::io("read", &folder.spec())(std::io::ErrorKind::NotFound.into()))?;
+    if spec.protocol > PROTOCOL {
+        return Err(Error::Newer { path: folder.spec(), protocol: spec.protocol });
+    }
+    take::leave_the_callers_session();
+    let Some(taken) = take::take(&folder)? else { return Ok(Outcome::Taken) };
+    let exit = live(&folder, spec).unwrap_or_else(never_ran);
+    record(&folder, &exit)?;
+    voice::Voice::open(&folder)?.say(Said::Exited);
+    drop(taken);
+    Ok(Outcome::Recorded)
+}
+
+/// Starts the agent and works until it is gone, or says why it never ran.
+fn live(folder: &Folder, spec: Spec) -> Result<Exit, String> {
+    let text = |error: Error| error.to_string();
+    take::adopt_orphans().map_err(text)?;
+    let wake = wake::Wake::new(folder).map_err(text)?;
+    let mut voice = voice::Voice::open(folder).map_err(text)?;
+    voice.say(Said::Ready { protocol: PROTOCOL });
+    let agent = agent::start(folder, &spec)?;
+    Ok(work::Work::new(folder, spec, agent, wake, voice).run())
+}
+
+fn never_ran(error: String) -> Exit {
+    Exit {
+        at: now(),
+        reason: Reason::SpawnFailed,
+        code: None,
+        signal: None,
+        error: Some(error),
+        ran_ms: 0,
+        cpu_ms: None,
+        leftovers: Vec::new(),
+    }
+}
+
+fn record(folder: &Folder, exit: &Exit) -> Result<()> {
+    let content = serde_json::to_vec(exit).map_err(|source| Error::Encode { what: "an exit", source })?;
+    Ok(replace(&RealDisk, &folder.exit(), &content)?)
+}

@@ -1,0 +1,72 @@
+//! The agent and all that it started: who lives, and how the main process ended.
+
+use std::collections::HashSet;
+
+use rustix::io::Errno;
+use rustix::process::{WaitOptions, WaitStatus, wait};
+
+use crate::session::tree::{self, Life, Process, Seen};
+
+/// Whether what loses its parent becomes a child of the host.
+const ADOPTS: bool = cfg!(target_os = "linux");
+
+/// The agent's processes.
+pub(super) struct Family {
+    pub main: Process,
+    /// How the main process ended, once it has.
+    pub ended: Option<WaitStatus>,
+    session: String,
+    childless: bool,
+}
+
+impl Family {
+    pub(super) fn new(main: Process, session: &str) -> Self {
+        Self { main, ended: None, session: session.into(), childless: false }
+    }
+
+    /// Notices every child that has ended, also those that this process only inherited.
+    pub(super) fn reap(&mut self) {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((pid, status))) => {
+                    if u32::try_from(pid.as_raw_pid()) == Ok(self.main.pid) && self.ended.is_none() {
+                        self.ended = Some(status);
+                    }
+                }
+                Ok(None) => {
+                    self.childless = false;
+                    return;
+                }
+                Err(Errno::INTR) => {}
+                // No children. Whatever the agent started is or becomes a child of this process when its
+                // parent ends, so there is nobody left at all.
+                Err(_) => {
+                    self.childless = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Returns whether nobody is left.
+    pub(super) fn is_gone(&mut self) -> bool {
+        self.reap();
+        self.childless && (ADOPTS || self.find().iter().all(|seen| seen.life == Life::Ended))
+    }
+
+    /// Returns everybody, as seen now.
+    pub(super) fn find(&mut self) -> Vec<Seen> {
+        self.reap();
+        if ADOPTS && self.childless {
+            return Vec::new();
+        }
+        let mut found = tree::below(&[std::process::id()]);
+        if !ADOPTS {
+            // What lost its parent is found by its mark only.
+            let known: HashSet<Process> = found.iter().map(|seen| seen.process).collect();
+            let marked = tree::left_by(&self.session, &[]);
+            found.extend(marked.into_iter().filter(|seen| !known.contains(&seen.process)));
+        }
+        found
+    }
+}

@@ -1,0 +1,105 @@
+//! What became of a session, told from its folder alone: by the lock, `host.json` and `exit.json`.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, BufRead, BufReader};
+
+use super::error::{Error, Result};
+use super::files::{Answer, Exit, HostFile, Said, read};
+use super::folder::Folder;
+use super::tree::Process;
+use crate::store::process::boot_id;
+
+/// What became of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// No host ever took the folder: it may be launched.
+    NeverRan,
+    /// A host has it.
+    Running {
+        /// Who; `None` in the moment between the lock and `host.json`.
+        host: Option<HostFile>,
+    },
+    /// The agent has ended, and the host has recorded how.
+    Exited(Exit),
+    /// The host is gone without a record: what it left must be swept.
+    Lost {
+        /// Who it was, if it came to say so.
+        host: Option<HostFile>,
+        /// The processes it last spoke of; none if the machine was started anew since.
+        pids: Vec<Process>,
+    },
+}
+
+/// Returns what became of a session. Takes the lock for a moment: a host that just starts tries again.
+pub fn look(folder: &Folder) -> Result<State> {
+    if let Some(exit) = read(&folder.exit())? {
+        return Ok(State::Exited(exit));
+    }
+    if is_held(folder)? {
+        return Ok(State::Running { host: host(folder)? });
+    }
+    // It may have left since the first look; it records before it lets go.
+    if let Some(exit) = read(&folder.exit())? {
+        return Ok(State::Exited(exit));
+    }
+    if !folder.host().exists() {
+        return Ok(State::NeverRan);
+    }
+    let host = host(folder)?;
+    let same_boot = host.as_ref().is_some_and(|host| host.boot_id == boot_id());
+    let pids = if same_boot { last_pids(folder)? } else { Vec::new() };
+    Ok(State::Lost { host, pids })
+}
+
+/// Returns whether a host has the lock.
+fn is_held(folder: &Folder) -> Result<bool> {
+    let path = folder.lock();
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(Error::io("open", &path)(error)),
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(Error::io("lock", &path)(error)),
+    }
+}
+
+/// Returns what `host.json` says; `None` if it is not there, or made but not yet or never filled.
+fn host(folder: &Folder) -> Result<Option<HostFile>> {
+    match read(&folder.host()) {
+        Err(Error::Unreadable { .. }) => Ok(None),
+        other => other,
+    }
+}
+
+/// Returns the processes that a host last spoke of: its newest list, and what it named since.
+pub fn last_pids(folder: &Folder) -> Result<Vec<Process>> {
+    let path = folder.answers();
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("read", &path)(error)),
+    };
+    let mut pids: Vec<Process> = Vec::new();
+    for line in BufReader::new(file).split(b'\n') {
+        let line = line.map_err(Error::io("read", &path))?;
+        // A torn last line, or an answer of a later release.
+        let Ok(answer) = serde_json::from_slice::<Answer>(&line) else { continue };
+        match answer.said {
+            Said::Started { process } => pids.push(process),
+            Said::Pids { pids: listed } => pids = listed,
+            Said::Did(did) => pids.extend(did.pids),
+            Said::Ready { .. }
+            | Said::Refused { .. }
+            | Said::Fed { .. }
+            | Said::NotFed { .. }
+            | Said::Unreadable { .. }
+            | Said::Exited => {}
+        }
+    }
+    pids.sort_unstable();
+    pids.dedup();
+    Ok(pids)
+}

@@ -1,0 +1,24 @@
+//! Ends what a host left behind when it was killed itself.
+//!
+//! Its processes then belong to nobody. They are found by the mark in their environment and by the host's last
+//! list, with everything below them. This must be done before anything else is started for the attempt.
+
+use super::reach;
+use super::tree::{self, Process};
+use crate::model::id::SessionId;
+
+/// What a sweep found, and what it could not end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Swept {
+    /// Every process that it found.
+    pub ended: Vec<Process>,
+    /// How many are left all the same: 0 says that none was found any more.
+    pub left: usize,
+}
+
+/// Ends every process of a session whose host is gone, and looks again until none is found.
+pub fn sweep(session: &SessionId, listed: &[Process]) -> Swept {
+    let mut find = || tree::left_by(session.as_str(), listed);
+    let reached = reach::kill(&mut find);
+    Swept { ended: reached.found.into_iter().collect(), left: reached.left }
+}

@@ -1,0 +1,102 @@
+//! What Linux tells of processes, under `/proc`.
+
+use std::fs;
+
+use super::{Life, Process, Seen};
+
+/// SIGSTOP in a mask of signals that are pending.
+const STOP_BIT: u64 = 1 << (19 - 1);
+
+/// Returns every process of this machine that can be seen.
+pub fn all() -> Vec<Seen> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    pids.filter_map(look).collect()
+}
+
+/// Returns what can be seen of one process; `None` if there is none with that number.
+pub fn look(pid: u32) -> Option<Seen> {
+    let stat = Stat::read(&format!("/proc/{pid}/stat"))?;
+    let life = match (stat.state, stat.threads) {
+        // The main thread may end before the others do.
+        ('Z' | 'X', 0 | 1) => Life::Ended,
+        (_, 0 | 1) if is_held(stat.state, pid) => Life::Stopped,
+        (_, 2..) if all_threads_are_held(pid) => Life::Stopped,
+        _ => Life::Runs,
+    };
+    Some(Seen { process: Process { pid, start: stat.start }, parent: stat.parent, life })
+}
+
+/// Returns a process's children as the kernel lists them; where it does not, none.
+pub fn children(pid: u32) -> Vec<u32> {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let lists = threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>())
+        .collect()
+}
+
+/// Returns whether a process was started with this `NAME=value` in its environment.
+pub fn environment(pid: u32, entry: &[u8]) -> bool {
+    let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environ.split(|byte| *byte == 0).any(|found| found == entry)
+}
+
+/// Returns the processor time, in milliseconds, of every child of this process that was waited for.
+pub fn cpu_of_children() -> Option<u64> {
+    let stat = Stat::read("/proc/self/stat")?;
+    Some(stat.children_ticks.saturating_mul(1000) / rustix::param::clock_ticks_per_second().max(1))
+}
+
+struct Stat {
+    state: char,
+    parent: u32,
+    children_ticks: u64,
+    threads: u64,
+    start: u64,
+}
+
+impl Stat {
+    fn read(path: &str) -> Option<Self> {
+        let bytes = fs::read(path).ok()?;
+        // The name, in brackets, may hold spaces, brackets and bytes that are no text.
+        let end = memchr::memrchr(b')', &bytes)?;
+        let fields = String::from_utf8_lossy(bytes.get(end + 1..)?);
+        let mut fields = fields.split_ascii_whitespace();
+        let word = fields.next()?.chars().next()?;
+        let parent = fields.next()?.parse().ok()?;
+        let children: u64 = fields.nth(11)?.parse().ok()?;
+        let children_ticks = children.saturating_add(fields.next()?.parse().ok()?);
+        let threads = fields.nth(2)?.parse().ok()?;
+        let start = fields.nth(1)?.parse().ok()?;
+        Some(Self { state: word, parent, children_ticks, threads, start })
+    }
+}
+
+/// Returns whether a thread cannot run the program's own code until it is continued.
+fn is_held(state: char, pid: u32) -> bool {
+    match state {
+        'T' | 't' => true,
+        // It sleeps in the kernel (a parent does while its child has not called exec yet, and that child may
+        // be the one that is stopped), and when it wakes it meets the stop before its own code.
+        'D' => stop_is_pending(pid),
+        _ => false,
+    }
+}
+
+fn stop_is_pending(pid: u32) -> bool {
+    let status = fs::read(format!("/proc/{pid}/status")).unwrap_or_default();
+    let status = String::from_utf8_lossy(&status);
+    let masks = status.lines().filter_map(|line| {
+        line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:")).map(str::trim)
+    });
+    masks.filter_map(|mask| u64::from_str_radix(mask, 16).ok()).any(|mask| mask & STOP_BIT != 0)
+}
+
+fn all_threads_are_held(pid: u32) -> bool {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return false };
+    threads.filter_map(Result::ok).all(|thread| {
+        let stat = Stat::read(&thread.path().join("stat").to_string_lossy());
+        stat.is_none_or(|stat| matches!(stat.state, 'Z' | 'X') || is_held(stat.state, pid))
+    })
+}
