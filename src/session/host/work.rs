@@ -212,7 +212,7 @@ impl Work {
         }
         let reached = reach::kill(&mut || self.family.find());
         ending.reached.extend(&reached.found);
-        if self.family.ended.is_some() && reached.left > 0 {
+        if ending.reason == Reason::Exited {
             self.leftovers.extend(&reached.found);
         }
         if reached.left > 0 {
