@@ -316,3 +316,108 @@ fn a_stopped_engine_leaves_its_agents_running_and_the_next_takes_them_up() {
     deck.ok(&["wait", &id]);
     assert_eq!(deck.lines("slow.starts"), 1);
 }
+
+/// A small seeded choice, so that a failure can be run again.
+fn roll(seed: &mut u64, below: u64) -> u64 {
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    *seed % below
+}
+
+/// Rounds of the kill loop; `QD_ENGINE_ROUNDS` raises them.
+fn rounds() -> u64 {
+    std::env::var("QD_ENGINE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(25)
+}
+
+#[test]
+fn killed_at_any_moment_every_command_has_one_outcome_and_every_session_ran_once() {
+    use quarterdeck::model::command::{Command as Order, PauseMode, Spec, StepSpec, Verb};
+    use quarterdeck::model::id::DelegationId;
+    use quarterdeck::store::disk::RealDisk;
+    use quarterdeck::store::folder::StateFolder;
+    use quarterdeck::store::inbox;
+
+    let deck = Deck::new();
+    let config = "\n[agents.once]\nkind = \"command\"\ncommand = \"echo $QUARTERDECK_SESSION >> runs; sleep 0.1; echo ok\"\n";
+    fs::write(deck.path("quarterdeck.toml"), format!("{AGENTS}{config}")).unwrap();
+    let folder = StateFolder::at(deck.path(".quarterdeck"));
+    folder.create(&RealDisk).unwrap();
+    let mut seed = 0x5eed_u64;
+    let (mut commands, mut delegations): (Vec<String>, Vec<DelegationId>) = (Vec::new(), Vec::new());
+    let send = |delegation: &DelegationId, verb: Verb, commands: &mut Vec<String>| {
+        let id = format!("cmd-{}", commands.len());
+        let at = quarterdeck::model::time::Stamp::from_millis(1_790_000_000_000);
+        let order = Order {
+            id: id.as_str().into(),
+            verb,
+            delegation_id: delegation.clone(),
+            subtask_id: None,
+            by: None,
+            at,
+        };
+        let text = serde_json::value::to_raw_value(&order).unwrap();
+        inbox::send(&RealDisk, &folder, &order.id, &text).unwrap();
+        commands.push(id);
+    };
+    for round in 0..rounds() {
+        let step = |nth: u64| StepSpec {
+            id: format!("st-{nth}").into(),
+            prompt: "x".into(),
+            agent: Some("once".into()),
+            ..StepSpec::default()
+        };
+        let id = DelegationId::from(format!("del-{round}"));
+        let spec = Spec { subtasks: (0..1 + roll(&mut seed, 3)).map(step).collect(), ..Spec::default() };
+        send(&id, Verb::Start { spec: Box::new(spec) }, &mut commands);
+        delegations.push(id);
+        let some = delegations[usize::try_from(roll(&mut seed, round + 1)).unwrap()].clone();
+        match roll(&mut seed, 4) {
+            0 => send(&some, Verb::Pause { mode: PauseMode::Freeze }, &mut commands),
+            1 => send(&some, Verb::Cancel { rollback: false, reason: None }, &mut commands),
+            _ => send(&some, Verb::Resume, &mut commands),
+        }
+        deck.ok(&["engine", "start"]);
+        let until = Instant::now() + Duration::from_millis(roll(&mut seed, 120));
+        wait_until("the moment of the crash", || Instant::now() >= until);
+        deck.crash();
+    }
+    deck.ok(&["engine", "start"]);
+    for id in &delegations {
+        // Whatever was paused goes on; what is not paused refuses, and that is an outcome too.
+        send(id, Verb::Resume, &mut commands);
+    }
+    for id in &delegations {
+        let _ = deck.run(&["wait", id.as_str()]);
+    }
+    wait_until("the inbox is empty", || fs::read_dir(folder.inbox_dir()).unwrap().next().is_none());
+    let journal = journal(&folder);
+    for id in &commands {
+        let ends = journal.iter().filter(|event| {
+            event["data"]["commandId"] == id.as_str()
+                && (event["type"] == "command:confirmed" || event["type"] == "command:refused")
+        });
+        assert_eq!(ends.count(), 1, "outcomes of {id}");
+    }
+    let runs = fs::read_to_string(deck.path("runs")).unwrap();
+    let mut ran: Vec<&str> = runs.lines().collect();
+    let all = ran.len();
+    ran.sort_unstable();
+    ran.dedup();
+    assert_eq!(ran.len(), all, "a session ran twice");
+    assert_eq!(deck.processes(), [], "no process is left");
+    for node in deck.nodes() {
+        let over = !matches!(node["status"].as_str(), Some("queued" | "running" | "paused" | "unknown"));
+        assert!(over || node["kind"] != "delegation", "{node}");
+    }
+}
+
+/// Returns every event that is still in the journal.
+fn journal(folder: &quarterdeck::store::folder::StateFolder) -> Vec<Value> {
+    let mut names: Vec<PathBuf> =
+        fs::read_dir(folder.journal_dir()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.sort();
+    let segments = names.iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    let text: String = segments.map(|path| fs::read_to_string(path).unwrap()).collect();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
