@@ -2,13 +2,13 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measuring program")]
 
+#[path = "floors.rs"]
 mod floors;
 
 use std::collections::VecDeque;
 use std::process::ExitCode;
-use std::time::Instant;
 
-use floors::{Floor, median, report};
+use floors::{Floor, median, report, timed};
 use quarterdeck::engine::kernel::Kernel;
 use quarterdeck::engine::kernel::effect::Effect;
 use quarterdeck::engine::kernel::input::{Exit, Host, Input, Report, Tick, Verdict};
@@ -84,13 +84,7 @@ impl Bench {
 
     fn seconds(mut self) -> f64 {
         self.turn();
-        let batches = (0..BATCHES).map(|_| {
-            let start = Instant::now();
-            for _ in 0..BATCH {
-                self.turn();
-            }
-            start.elapsed() / BATCH
-        });
+        let batches = (0..BATCHES).map(|_| timed(|| (0..BATCH).for_each(|_| self.turn())) / BATCH);
         median(batches.collect())
     }
 }

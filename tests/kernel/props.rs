@@ -1,11 +1,6 @@
 //! No schedule of commands, reports, timers and crashes breaks what the kernel promises.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails where something is not there")]
-#![expect(clippy::indexing_slicing, clippy::wildcard_enum_match_arm, reason = "a test looks at what it made")]
-
-mod kernel_world;
-
-use kernel_world::{HostState, World, done, exit, failed};
+use crate::world::{HostState, World, done, exit, failed};
 use proptest::prelude::*;
 use quarterdeck::engine::kernel::input::{Exit, Input, Report, Settled, Verdict};
 use quarterdeck::model::command::{Above, Answer, Limits, Pattern, PauseMode, Spec, StepSpec, Verb};
@@ -250,7 +245,7 @@ fn wind_down(world: &mut World) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 800, failure_persistence: None, ..ProptestConfig::with_cases(5_000) })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 800, failure_persistence: None, ..ProptestConfig::with_cases(1_000) })]
 
     #[test]
     fn no_schedule_breaks_a_promise(ops in prop::collection::vec(any::<Op>(), 1..60)) {
