@@ -637,7 +637,7 @@ fn what_cannot_be_told_in_time_is_refused() {
 fn a_raised_deadline_moves_the_timer() {
     let spec = with(graph(&[("a", &[])]), |limits| limits.subtask_timeout_ms = Some(5_000));
     let mut world = running(spec);
-    let deadline = Some(world.at().plus(Duration::from_secs(60)));
+    let deadline = Some(world.at().plus(Duration::from_mins(1)));
     world.command("up", Verb::Raise { tokens: None, cost: None, deadline }, "del-a", Some("a"));
     assert_eq!(proof(&world, "up"), "done");
     world.next_timer();
