@@ -12,6 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
+use quarterdeck::model::command::{Command as Order, PauseMode, Spec, StepSpec, Verb};
+use quarterdeck::model::id::DelegationId;
+use quarterdeck::store::disk::RealDisk;
+use quarterdeck::store::folder::StateFolder;
+use quarterdeck::store::inbox;
 use serde_json::Value;
 
 /// A project with agents, and an engine that is started by the first command and stopped at the end.
@@ -330,37 +335,38 @@ fn rounds() -> u64 {
     std::env::var("QD_ENGINE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(25)
 }
 
-#[test]
-fn killed_at_any_moment_every_command_has_one_outcome_and_every_session_ran_once() {
-    use quarterdeck::model::command::{Command as Order, PauseMode, Spec, StepSpec, Verb};
-    use quarterdeck::model::id::DelegationId;
-    use quarterdeck::store::disk::RealDisk;
-    use quarterdeck::store::folder::StateFolder;
-    use quarterdeck::store::inbox;
+/// A deck on which commands arrive while its engine is killed again and again.
+struct Storm {
+    deck: Deck,
+    folder: StateFolder,
+    commands: Vec<String>,
+    delegations: Vec<DelegationId>,
+    seed: u64,
+}
 
-    let deck = Deck::new();
-    let config = "\n[agents.once]\nkind = \"command\"\ncommand = \"echo $QUARTERDECK_SESSION >> runs; sleep 0.1; echo ok\"\n";
-    fs::write(deck.path("quarterdeck.toml"), format!("{AGENTS}{config}")).unwrap();
-    let folder = StateFolder::at(deck.path(".quarterdeck"));
-    folder.create(&RealDisk).unwrap();
-    let mut seed = 0x5eed_u64;
-    let (mut commands, mut delegations): (Vec<String>, Vec<DelegationId>) = (Vec::new(), Vec::new());
-    let send = |delegation: &DelegationId, verb: Verb, commands: &mut Vec<String>| {
-        let id = format!("cmd-{}", commands.len());
+impl Storm {
+    fn new() -> Self {
+        let deck = Deck::new();
+        let once = "echo $QUARTERDECK_SESSION >> runs; sleep 0.1; echo ok";
+        let config = format!("{AGENTS}\n[agents.once]\nkind = \"command\"\ncommand = \"{once}\"\n");
+        fs::write(deck.path("quarterdeck.toml"), config).unwrap();
+        let folder = StateFolder::at(deck.path(".quarterdeck"));
+        folder.create(&RealDisk).unwrap();
+        Self { deck, folder, commands: Vec::new(), delegations: Vec::new(), seed: 0x5eed }
+    }
+
+    fn give(&mut self, delegation: &DelegationId, verb: Verb) {
+        let id = format!("cmd-{}", self.commands.len());
         let at = quarterdeck::model::time::Stamp::from_millis(1_790_000_000_000);
-        let order = Order {
-            id: id.as_str().into(),
-            verb,
-            delegation_id: delegation.clone(),
-            subtask_id: None,
-            by: None,
-            at,
-        };
+        let delegation_id = delegation.clone();
+        let order = Order { id: id.as_str().into(), verb, delegation_id, subtask_id: None, by: None, at };
         let text = serde_json::value::to_raw_value(&order).unwrap();
-        inbox::send(&RealDisk, &folder, &order.id, &text).unwrap();
-        commands.push(id);
-    };
-    for round in 0..rounds() {
+        inbox::send(&RealDisk, &self.folder, &order.id, &text).unwrap();
+        self.commands.push(id);
+    }
+
+    /// Hands over a delegation, gives another a command, and kills the engine somewhere in that.
+    fn round(&mut self, round: u64) {
         let step = |nth: u64| StepSpec {
             id: format!("st-{nth}").into(),
             prompt: "x".into(),
@@ -368,52 +374,70 @@ fn killed_at_any_moment_every_command_has_one_outcome_and_every_session_ran_once
             ..StepSpec::default()
         };
         let id = DelegationId::from(format!("del-{round}"));
-        let spec = Spec { subtasks: (0..1 + roll(&mut seed, 3)).map(step).collect(), ..Spec::default() };
-        send(&id, Verb::Start { spec: Box::new(spec) }, &mut commands);
-        delegations.push(id);
-        let some = delegations[usize::try_from(roll(&mut seed, round + 1)).unwrap()].clone();
-        match roll(&mut seed, 4) {
-            0 => send(&some, Verb::Pause { mode: PauseMode::Freeze }, &mut commands),
-            1 => send(&some, Verb::Cancel { rollback: false, reason: None }, &mut commands),
-            _ => send(&some, Verb::Resume, &mut commands),
-        }
-        deck.ok(&["engine", "start"]);
-        let until = Instant::now() + Duration::from_millis(roll(&mut seed, 120));
+        let steps = roll(&mut self.seed, 3);
+        let spec = Spec { subtasks: (0..=steps).map(step).collect(), ..Spec::default() };
+        self.give(&id, Verb::Start { spec: Box::new(spec) });
+        self.delegations.push(id);
+        let some = usize::try_from(roll(&mut self.seed, round + 1)).unwrap();
+        let some = self.delegations[some].clone();
+        let verb = match roll(&mut self.seed, 4) {
+            0 => Verb::Pause { mode: PauseMode::Freeze },
+            1 => Verb::Cancel { rollback: false, reason: None },
+            _ => Verb::Resume,
+        };
+        self.give(&some, verb);
+        self.deck.ok(&["engine", "start"]);
+        let until = Instant::now() + Duration::from_millis(roll(&mut self.seed, 120));
         wait_until("the moment of the crash", || Instant::now() >= until);
-        deck.crash();
+        self.deck.crash();
     }
-    deck.ok(&["engine", "start"]);
-    for id in &delegations {
-        // Whatever was paused goes on; what is not paused refuses, and that is an outcome too.
-        send(id, Verb::Resume, &mut commands);
+
+    /// Lets everything come to its end.
+    fn calm(&mut self) {
+        self.deck.ok(&["engine", "start"]);
+        for id in self.delegations.clone() {
+            // Whatever was paused goes on; what is not paused refuses, and that is an outcome too.
+            self.give(&id, Verb::Resume);
+        }
+        wait_until("the inbox is empty", || fs::read_dir(self.folder.inbox_dir()).unwrap().next().is_none());
+        for id in &self.delegations {
+            let _ = self.deck.run(&["wait", id.as_str()]);
+        }
     }
-    for id in &delegations {
-        let _ = deck.run(&["wait", id.as_str()]);
+
+    fn outcomes(journal: &[Value], command: &str) -> usize {
+        let ends =
+            |event: &&Value| event["type"] == "command:confirmed" || event["type"] == "command:refused";
+        journal.iter().filter(ends).filter(|event| event["data"]["commandId"] == command).count()
     }
-    wait_until("the inbox is empty", || fs::read_dir(folder.inbox_dir()).unwrap().next().is_none());
-    let journal = journal(&folder);
-    for id in &commands {
-        let ends = journal.iter().filter(|event| {
-            event["data"]["commandId"] == id.as_str()
-                && (event["type"] == "command:confirmed" || event["type"] == "command:refused")
-        });
-        assert_eq!(ends.count(), 1, "outcomes of {id}");
+}
+
+#[test]
+fn killed_at_any_moment_every_command_has_one_outcome_and_every_session_ran_once() {
+    let mut storm = Storm::new();
+    for round in 0..rounds() {
+        storm.round(round);
     }
-    let runs = fs::read_to_string(deck.path("runs")).unwrap();
+    storm.calm();
+    let journal = journal(&storm.folder);
+    for command in &storm.commands {
+        assert_eq!(Storm::outcomes(&journal, command), 1, "outcomes of {command}");
+    }
+    let runs = fs::read_to_string(storm.deck.path("runs")).unwrap();
     let mut ran: Vec<&str> = runs.lines().collect();
     let all = ran.len();
     ran.sort_unstable();
     ran.dedup();
     assert_eq!(ran.len(), all, "a session ran twice");
-    assert_eq!(deck.processes(), [], "no process is left");
-    for node in deck.nodes() {
+    assert_eq!(storm.deck.processes(), [], "no process is left");
+    for node in storm.deck.nodes() {
         let over = !matches!(node["status"].as_str(), Some("queued" | "running" | "paused" | "unknown"));
         assert!(over || node["kind"] != "delegation", "{node}");
     }
 }
 
 /// Returns every event that is still in the journal.
-fn journal(folder: &quarterdeck::store::folder::StateFolder) -> Vec<Value> {
+fn journal(folder: &StateFolder) -> Vec<Value> {
     let mut names: Vec<PathBuf> =
         fs::read_dir(folder.journal_dir()).unwrap().map(|entry| entry.unwrap().path()).collect();
     names.sort();

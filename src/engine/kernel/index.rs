@@ -120,8 +120,8 @@ impl Kernel {
         self.refresh_start(id);
         if before.failed != after.failed {
             self.refresh_below(id);
-        } else if before.live != after.live {
-            // What a drain holds below a step depends on whether the step runs.
+        } else if before.live != after.live || before.open != after.open {
+            // What is below a step depends on whether it runs, and on how it ended.
             for child in self.children_of(id, index) {
                 self.refresh_below(&child);
             }

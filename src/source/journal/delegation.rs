@@ -44,6 +44,9 @@ impl Teller<'_> {
     /// Tells a word with its reason and nothing else.
     pub(super) fn turn(&mut self, data: p::Turn, word: &'static str, name: &'static str) {
         let keys = Keys::from(target(&data.delegation_id, None));
+        if let Some(at) = data.deadline {
+            self.node(keys.clone(), NodeFact::Clock(Clock::FinishBy, at));
+        }
         self.status(&keys, report(FIELD, word, data.reason, None), name);
     }
 

@@ -72,6 +72,10 @@ impl Turn<'_> {
                 ..Default::default()
             };
             self.emit(Body::SubtaskRetried(retried));
+            // What the attempt before handed down is not waited for any more.
+            for child in self.kernel.children_of(&command.delegation_id, index) {
+                self.touch(&child);
+            }
         }
         self.reopen(&command.delegation_id, command.by.clone());
     }

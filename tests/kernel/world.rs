@@ -120,9 +120,6 @@ impl World {
             let line = serde_json::to_vec(&Event { seq, at: step.at, body: body.clone() }).unwrap();
             // What is on disk is what counts.
             let event = Event::read(&line).unwrap();
-            if std::env::var("OPS").is_ok() {
-                eprintln!("{} {}", self.now_ms, String::from_utf8_lossy(&line));
-            }
             self.watch.see(&event.body);
             let mut facts = Vec::new();
             journal::facts(event.clone(), SourceId(0), &mut facts);

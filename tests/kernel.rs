@@ -1,0 +1,16 @@
+//! The kernel, without a process or a clock: its rules one by one, and its promises under any schedule.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails where something is not there"
+)]
+#![expect(clippy::indexing_slicing, clippy::wildcard_enum_match_arm, reason = "a test looks at what it made")]
+
+#[path = "kernel/props.rs"]
+mod props;
+#[path = "kernel/rules.rs"]
+mod rules;
+#[path = "kernel/world.rs"]
+mod world;
