@@ -6,8 +6,10 @@ mod control;
 mod delegate;
 mod doctor;
 mod engine;
+mod history;
 mod host;
 mod logs;
+mod mind;
 mod simulated;
 mod status;
 mod synth;
@@ -82,9 +84,11 @@ enum Command {
     /// Wait until a delegation has ended.
     Wait(delegate::Wait),
     /// Say why a step is not running.
-    Explain(control::Explain),
+    Explain(mind::Explain),
     /// Show what an agent did.
     Logs(logs::Logs),
+    /// List what is over and left the tree.
+    History(history::History),
     /// Be the parent of one agent; the engine starts it.
     #[command(hide = true)]
     SessionHost(host::SessionHost),
@@ -121,6 +125,7 @@ pub fn run() -> ExitCode {
         Some(Command::Wait(command)) => command.run(&cli.place),
         Some(Command::Explain(command)) => command.run(&cli.place),
         Some(Command::Logs(command)) => command.run(&cli.place),
+        Some(Command::History(command)) => command.run(&cli.place),
         Some(Command::SessionHost(command)) => command.run(),
         Some(Command::SimulatedAgent(command)) => command.run(),
     };

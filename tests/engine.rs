@@ -5,6 +5,7 @@
     clippy::indexing_slicing,
     reason = "a test fails where something is not there"
 )]
+#![cfg(target_os = "linux")]
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
@@ -47,7 +48,7 @@ command = ["/no/such/program"]
 
 [agents.ask]
 kind = "simulated"
-command = ["--speed", "50", "--ask"]
+command = ["--speed", "50", "--do", "ask:May I?"]
 "#;
 
 impl Deck {
@@ -194,8 +195,13 @@ fn a_pause_stops_every_process_and_a_cancel_leaves_none() {
     let deck = Deck::new();
     let id = deck.ok(&["delegate", "work", "--agent", "tree"]);
     wait_until("the whole tree runs", || deck.path("main.pid").exists() && deck.processes().len() >= 3);
+    let preview = deck.ok(&["pause", &id, "--preview"]);
+    assert!(preview.contains("1 steps and 1 running sessions"), "{preview}");
+    assert_eq!(deck.node(&id)["status"], "running", "a preview does nothing");
+    assert!(deck.ok(&["explain", &id]).contains("running"));
     let paused = deck.ok(&["pause", &id]);
     assert!(paused.contains("confirmed"), "{paused}");
+    assert!(deck.ok(&["explain", &id]).contains("frozen"), "{}", deck.ok(&["explain", &id]));
     assert!(deck.processes().iter().all(|(_, state)| *state == 'T'), "{:?}", deck.processes());
     assert_eq!(deck.node(&id)["status"], "paused");
     deck.ok(&["resume", &id]);
@@ -272,6 +278,25 @@ fn a_lost_host_is_swept_and_its_step_tried_again() {
     let step = deck.node(&format!("{id}/st-1"));
     assert_eq!((step["status"].as_str(), step["attempt"].as_u64()), (Some("done"), Some(2)));
     assert_eq!(deck.processes(), []);
+}
+
+#[test]
+fn an_agent_that_asks_waits_for_the_answer_across_a_crash() {
+    let deck = Deck::new();
+    let id = deck.ok(&["delegate", "work", "--agent", "ask"]);
+    let step = format!("{id}/st-1");
+    wait_until("it asks", || deck.node(&step)["questions"][0]["text"] == "May I?");
+    deck.crash();
+    deck.ok(&["engine", "start"]);
+    assert!(deck.ok(&["explain", &step]).contains("waits for an answer"));
+    let question = deck.node(&step)["questions"][0]["questionId"].as_str().unwrap().to_owned();
+    let refused = deck.run(&["answer", &step, "no-such-question", "allow"]);
+    assert_eq!(refused.status.code(), Some(3), "{}", text(&refused.stdout));
+    assert!(deck.ok(&["answer", &step, &question, "allow"]).contains("confirmed"));
+    deck.ok(&["wait", &id]);
+    let node = deck.node(&step);
+    assert_eq!((node["status"].as_str(), node["questions"].as_array()), (Some("done"), None));
+    assert!(deck.ok(&["logs", &step]).contains("answered: allow"));
 }
 
 #[test]

@@ -4,17 +4,13 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{CliError, Outcome, Place, ask, load, now, print};
-use crate::engine::kernel::Kernel;
+use super::{CliError, Outcome, Place, ask, load, mind, now};
 use crate::model::command::{Answer as Said, PauseMode, Verb};
-use crate::model::event::Event;
-use crate::model::id::{DelegationId, Seq, SubtaskId};
+use crate::model::id::{DelegationId, SubtaskId};
 use crate::model::key::{NodeKey, SourceId};
 use crate::report::select::{Selection, select};
 use crate::source::follow::Follower;
-use crate::store::disk::RealDisk;
 use crate::store::folder::StateFolder;
-use crate::store::{reader, snapshot};
 
 /// How long a control may take: grace and kill of every process included.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -23,7 +19,11 @@ const PATIENCE: Duration = Duration::from_mins(1);
 #[derive(Debug, Args)]
 struct Target {
     /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough.
-    target: String,
+    #[arg(value_name = "TARGET")]
+    on: String,
+    /// Only say which nodes and sessions it would touch.
+    #[arg(long)]
+    preview: bool,
     #[arg(long)]
     json: bool,
 }
@@ -31,8 +31,11 @@ struct Target {
 impl Target {
     fn send(&self, place: &Place, verb: Verb) -> Outcome {
         let folder = place.need()?;
-        let (delegation, step) = resolve(&folder, &self.target)?;
+        let (delegation, step) = resolve(&folder, &self.on)?;
         let command = ask::command(delegation, step, verb);
+        if self.preview {
+            return mind::preview(&folder, &command);
+        }
         let receipt = ask::send(&folder, &command, PATIENCE)?;
         ask::show(&command, receipt, self.json)
     }
@@ -186,45 +189,4 @@ impl Tell {
     pub(super) fn run(self, place: &Place) -> Outcome {
         self.target.send(place, Verb::Tell { text: self.text })
     }
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Explain {
-    #[command(flatten)]
-    target: Target,
-}
-
-impl Explain {
-    /// Asks the kernel as it is on disk: no engine is needed.
-    pub(super) fn run(self, place: &Place) -> Outcome {
-        let folder = place.need()?;
-        let (delegation, step) = resolve(&folder, &self.target.target)?;
-        let kernel = kernel(&folder)?;
-        let Some(known) = kernel.delegations().get(&delegation) else {
-            return Err(CliError::Unreadable(format!("{delegation} is not under way any more.")).into());
-        };
-        for task in known.tasks.iter().filter(|task| step.as_ref().is_none_or(|step| task.spec.id == *step)) {
-            if let Some(why) = kernel.explain(&delegation, &task.spec.id, now()) {
-                print(&format!("{delegation}/{}: {why}\n", task.spec.id))?;
-            }
-        }
-        Ok(std::process::ExitCode::SUCCESS)
-    }
-}
-
-/// Returns the engine's state of mind, folded from the journal.
-fn kernel(folder: &StateFolder) -> Result<Kernel, Box<dyn std::error::Error>> {
-    let saved = snapshot::newest::<serde::de::IgnoredAny>(&RealDisk, folder)?;
-    let (after, mut kernel) = match saved {
-        Some(saved) => (saved.seq, serde_json::from_str(saved.kernel.get()).unwrap_or_default()),
-        None => (Seq(0), Kernel::default()),
-    };
-    let mut take = |_: Seq, line: &[u8]| {
-        if let Ok(event) = Event::read(line) {
-            kernel.apply(&event);
-        }
-        std::ops::ControlFlow::Continue(())
-    };
-    reader::read_all(&RealDisk, folder, after.next(), &mut take)?;
-    Ok(kernel)
 }

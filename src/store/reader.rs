@@ -45,20 +45,21 @@ pub fn read(
     Ok(last)
 }
 
-/// Gives every line from `from` to the end of the journal to `each`, whoever writes it now.
+/// Gives every line from `from` to the end of the journal to `each`: for whoever does not write it, and so
+/// does not know what is durable.
 pub fn read_all(
     disk: &dyn Disk,
     folder: &StateFolder,
     from: Seq,
     each: &mut dyn FnMut(Seq, &[u8]) -> ControlFlow<()>,
 ) -> Result<Seq> {
+    let segments = segment::list(disk, folder)?;
+    let start = segments.partition_point(|first| *first <= from).saturating_sub(1);
     let mut last = Seq(from.0.saturating_sub(1));
-    for first in segment::list(disk, folder)? {
-        if first.next() > from.next() || segment::survey(disk, folder, first)?.next() > from {
-            let upto = Seq(segment::survey(disk, folder, first)?.next().0.saturating_sub(1));
-            if pour(disk, folder, first, (&mut last, upto), each)?.is_break() {
-                break;
-            }
+    for first in segments.into_iter().skip(start) {
+        let upto = Seq(segment::survey(disk, folder, first)?.next().0.saturating_sub(1));
+        if pour(disk, folder, first, (&mut last, upto), each)?.is_break() {
+            break;
         }
     }
     Ok(last)

@@ -1,0 +1,71 @@
+//! What the engine has in mind, asked without one: the kernel is folded from the journal, as the engine does.
+
+use std::ops::ControlFlow;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::control::resolve;
+use super::{CliError, Outcome, Place, now, print};
+use crate::engine::kernel::Kernel;
+use crate::model::command::Command;
+use crate::model::event::Event;
+use crate::model::id::Seq;
+use crate::store::disk::RealDisk;
+use crate::store::folder::StateFolder;
+use crate::store::{reader, snapshot};
+
+#[derive(Debug, Args)]
+pub(super) struct Explain {
+    /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough.
+    target: String,
+}
+
+impl Explain {
+    pub(super) fn run(self, place: &Place) -> Outcome {
+        let folder = place.need()?;
+        let (delegation, step) = resolve(&folder, &self.target)?;
+        let kernel = kernel(&folder)?;
+        let Some(known) = kernel.delegations().get(&delegation) else {
+            return Err(CliError::Unreadable(format!("{delegation} is not the engine's any more.")).into());
+        };
+        let tasks = known.tasks.iter().filter(|task| step.as_ref().is_none_or(|step| task.spec.id == *step));
+        for task in tasks {
+            if let Some(why) = kernel.explain(&delegation, &task.spec.id, now()) {
+                print(&format!("{delegation}/{}: {why}\n", task.spec.id))?;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Says what a command would touch, or why it would be refused.
+pub(super) fn preview(folder: &StateFolder, command: &Command) -> Outcome {
+    let touched =
+        kernel(folder)?.preview(command).map_err(|refusal| CliError::Unreadable(refusal.to_string()))?;
+    let (steps, sessions) = (touched.subtasks.len(), touched.sessions.len());
+    print(&format!("{} would touch {steps} steps and {sessions} running sessions:\n", command.verb.kind()))?;
+    for (delegation, step) in &touched.subtasks {
+        print(&format!("  {delegation}/{step}\n"))?;
+    }
+    for session in &touched.sessions {
+        print(&format!("  {session}\n"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn kernel(folder: &StateFolder) -> Result<Kernel, Box<dyn std::error::Error>> {
+    let saved = snapshot::newest::<serde::de::IgnoredAny>(&RealDisk, folder)?;
+    let (after, mut kernel) = match saved {
+        // A snapshot without a kernel is of a folder that no engine ever ran on.
+        Some(saved) => (saved.seq, serde_json::from_str(saved.kernel.get()).unwrap_or_default()),
+        None => (Seq(0), Kernel::default()),
+    };
+    reader::read_all(&RealDisk, folder, after.next(), &mut |_, line| {
+        if let Ok(event) = Event::read(line) {
+            kernel.apply(&event);
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(kernel)
+}
