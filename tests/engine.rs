@@ -326,11 +326,19 @@ fn what_cannot_be_is_refused_with_the_reason_and_an_exit_code_of_its_own() {
     assert!(text(&output.stdout).contains("refused"), "{}", text(&output.stdout));
     let output = deck.run(&["cancel", "del-nope"]);
     assert_eq!(output.status.code(), Some(1));
-    for agent in ["missing", "nobody"] {
-        let output = deck.run(&["delegate", "x", "--agent", agent, "--no-retry", "--wait"]);
-        let shown = text(&output.stdout);
-        assert_eq!(output.status.code(), Some(1), "{agent}: {shown}{}", text(&output.stderr));
-    }
+    let output = deck.run(&["delegate", "x", "--agent", "nobody"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        text(&output.stderr).contains("Add [agents.nobody] to quarterdeck.toml"),
+        "{}",
+        text(&output.stderr)
+    );
+    let output = deck.run(&["delegate", "x", "--agent", "missing", "--no-retry", "--wait"]);
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{shown}{}", text(&output.stderr));
+    let id = shown.lines().next().unwrap();
+    let why = deck.node(&format!("{id}/st-1"))["reason"].to_string();
+    assert!(why.contains("No such file"), "{why}");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! The command goes into the inbox, so that it is not lost whatever happens next; the receipt comes from the
 //! journal, which is what everybody else believes too.
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Command as Process, ExitCode, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
@@ -144,7 +146,8 @@ pub(super) fn ensure_engine(folder: &StateFolder) -> Result<(), Box<dyn std::err
 /// Starts an engine in the background, and waits until it has the folder.
 pub(super) fn start_engine(folder: &StateFolder) -> Result<u32, Box<dyn std::error::Error>> {
     folder.create(&RealDisk)?;
-    let log = std::fs::OpenOptions::new().append(true).create(true).open(folder.root.join("engine.log"))?;
+    let log = folder.root.join("engine.log");
+    let log = OpenOptions::new().append(true).create(true).mode(0o600).open(log)?;
     let child = Process::new(std::env::current_exe()?)
         .args(["engine", "run", "--background", "--dir"])
         .arg(&folder.root)

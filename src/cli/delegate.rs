@@ -8,7 +8,8 @@ use clap::Args;
 
 use super::ask::{self, Live};
 use super::control::resolve;
-use super::{Outcome, Place, print, warn, working_folder};
+use super::{CliError, Outcome, Place, print, warn, working_folder};
+use crate::engine::config::Config;
 use crate::model::Model;
 use crate::model::command::{Limits, Pattern, ReceiptState, Spec, StepSpec, Verb};
 use crate::model::id::DelegationId;
@@ -147,6 +148,11 @@ fn title(task: &str) -> String {
 
 fn hand_over(place: &Place, spec: Spec, wait: bool, json: bool) -> Outcome {
     let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
+    let config = Config::read(folder.project())?;
+    for step in &spec.subtasks {
+        // Told here and now, not after the engine has tried.
+        config.agent(step.agent.as_deref()).map_err(CliError::Unreadable)?;
+    }
     let random = ask::random();
     let id = DelegationId::from(format!("del-{}", random.get(..8).unwrap_or(&random)));
     let command = ask::command(id.clone(), None, Verb::Start { spec: Box::new(spec) });

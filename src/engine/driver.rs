@@ -162,6 +162,7 @@ impl Driver {
     /// Gives the kernel an input, writes what it decided, and carries it out.
     fn take(&mut self, input: Input) -> Result<()> {
         let tick = Tick { at: now(), awake_ms: self.awake_ms(), seed: seed() };
+        debug_assert_eq!(self.kernel.seq(), self.book.seq(), "the kernel has seen every event");
         let step = self.kernel.step(tick, input);
         if !step.events.is_empty() {
             let at = step.at;

@@ -98,14 +98,14 @@ impl Driver {
                 self.take(Input::Report(report))?;
             }
         }
-        let at = now();
-        let Some((delegation, step)) = self.step_of(session) else {
-            return Ok(());
-        };
-        let events = news.events(&delegation, &step, session);
-        self.record(events.into_iter().map(|body| (at, body)).collect())?;
-        for asked in news.questions {
-            self.take(Input::Report(Report::Asked(Box::new(asked))))?;
+        // A session that the kernel gave up already has no step any more; its end is still waited for.
+        if let Some((delegation, step)) = self.step_of(session) {
+            let at = now();
+            let events = news.events(&delegation, &step, session);
+            self.record(events.into_iter().map(|body| (at, body)).collect())?;
+            for asked in std::mem::take(&mut news.questions) {
+                self.take(Input::Report(Report::Asked(Box::new(asked))))?;
+            }
         }
         if let Some(desk) = self.desks.get_mut(session) {
             desk.write_log(&news.log);
