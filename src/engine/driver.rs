@@ -33,6 +33,9 @@ use desk::Desk;
 /// The safety net under the watch, and how often it is asked whether the hosts live.
 const POLL: Duration = Duration::from_secs(1);
 
+/// How often the files are put in order while agents print: what needs it sooner is on disk anyway.
+const TIDY_GAP: Duration = Duration::from_millis(250);
+
 /// What an engine needs to know of the world around it.
 #[derive(Debug, Clone)]
 pub struct World {
@@ -57,6 +60,7 @@ pub struct Driver {
     watch: Watch,
     awake: Instant,
     last_check: Option<Instant>,
+    last_tidy: Option<Instant>,
     busy_at: Instant,
     stop: Arc<AtomicBool>,
 }
@@ -108,6 +112,7 @@ impl Driver {
             watch: Watch::new(),
             awake: Instant::now(),
             last_check: None,
+            last_tidy: None,
             busy_at: Instant::now(),
             stop: Arc::new(AtomicBool::new(false)),
         };
@@ -151,6 +156,10 @@ impl Driver {
         while let Some(input) = self.inputs.pop_front() {
             self.take(input)?;
         }
+        if self.last_tidy.is_some_and(|last| last.elapsed() < TIDY_GAP) {
+            return Ok(());
+        }
+        self.last_tidy = Some(Instant::now());
         let now = now();
         let leaving = self.book.leaving(now)?;
         self.record(leaving)?;
