@@ -17,7 +17,7 @@ use crate::model::id::file_name;
 use crate::store::disk::{Disk, RealDisk};
 use crate::store::views::replace;
 
-/// A host process that was started; whether it got the folder is told by [`super::look`].
+/// A host process that was started; whether it got the folder is told by [`super::look()`].
 #[derive(Debug)]
 pub struct Launched {
     /// The host.
