@@ -42,6 +42,11 @@ command = "echo $$ >> slow.starts; while [ ! -e go ]; do sleep 0.05; done; echo 
 kind = "command"
 command = "echo x >> tries; echo broken >&2; exit 7"
 
+[agents.marked]
+kind = "command"
+command = "echo \"mark: $MARK, home: $HOME\""
+env = ["MARK"]
+
 [agents.missing]
 kind = "command"
 command = ["/no/such/program"]
@@ -65,9 +70,19 @@ impl Deck {
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
+        self.run_with("", arguments)
+    }
+
+    /// Runs a command in whose environment MARK has this value.
+    fn run_with(&self, mark: &str, arguments: &[&str]) -> Output {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin("quarterdeck"));
         let path = std::env::var_os("PATH").unwrap_or_default();
-        command.current_dir(self.folder.path()).env_clear().env("PATH", path).env("HOME", self.folder.path());
+        command
+            .current_dir(self.folder.path())
+            .env_clear()
+            .env("PATH", path)
+            .env("HOME", self.folder.path())
+            .env("MARK", mark);
         command.args(arguments).output().unwrap()
     }
 
@@ -297,6 +312,19 @@ fn an_agent_that_asks_waits_for_the_answer_across_a_crash() {
     let node = deck.node(&step);
     assert_eq!((node["status"].as_str(), node["questions"].as_array()), (Some("done"), None));
     assert!(deck.ok(&["logs", &step]).contains("answered: allow"));
+}
+
+#[test]
+fn an_agent_gets_the_askers_variables_that_its_config_names_and_the_journal_none() {
+    let deck = Deck::new();
+    for mark in ["one", "two"] {
+        let output = deck.run_with(mark, &["delegate", "x", "--agent", "marked", "--wait"]);
+        let id = text(&output.stdout).lines().next().unwrap().to_owned();
+        let log = deck.ok(&["logs", &format!("{id}/st-1")]);
+        assert!(log.contains(&format!("mark: {mark}, home: \n")), "{log}");
+    }
+    let folder = StateFolder::at(deck.path(".quarterdeck"));
+    assert!(journal(&folder).iter().all(|event| !event.to_string().contains("MARK")));
 }
 
 #[test]

@@ -148,7 +148,8 @@ pub(super) fn start_engine(folder: &StateFolder) -> Result<u32, Box<dyn std::err
     folder.create(&RealDisk)?;
     let log = folder.root.join("engine.log");
     let log = OpenOptions::new().append(true).create(true).mode(0o600).open(log)?;
-    let child = Process::new(std::env::current_exe()?)
+    let before = log.metadata()?.len();
+    let mut child = Process::new(std::env::current_exe()?)
         .args(["engine", "run", "--background", "--dir"])
         .arg(&folder.root)
         .stdin(Stdio::null())
@@ -160,15 +161,15 @@ pub(super) fn start_engine(folder: &StateFolder) -> Result<u32, Box<dyn std::err
         if let Some(holder) = lock::holder(&RealDisk, folder).filter(|holder| holder.epoch > 0) {
             return Ok(holder.pid);
         }
+        if child.try_wait()?.is_some() && lock::holder(&RealDisk, folder).is_none() {
+            break;
+        }
         std::thread::sleep(Duration::from_millis(5));
     }
     let log = folder.root.join("engine.log");
-    Err(format!(
-        "the engine (pid {}) did not begin within {START:?}.\nLook into {}.",
-        child.id(),
-        log.display()
-    )
-    .into())
+    let said = std::fs::read_to_string(&log).unwrap_or_default();
+    let said = said.get(usize::try_from(before).unwrap_or(0)..).unwrap_or_default().trim().to_owned();
+    Err(format!("the engine did not begin (more in {}).\n{said}", log.display()).into())
 }
 
 /// Twelve random letters and digits.

@@ -15,7 +15,9 @@ use crate::model::command::{Limits, Pattern, ReceiptState, Spec, StepSpec, Verb}
 use crate::model::id::DelegationId;
 use crate::model::key::NodeKey;
 use crate::model::status::StatusWord;
+use crate::store::disk::{Disk, RealDisk};
 use crate::store::folder::StateFolder;
+use crate::store::views::replace;
 
 /// How long the engine may take to accept a delegation.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -155,6 +157,12 @@ fn hand_over(place: &Place, spec: Spec, wait: bool, json: bool) -> Outcome {
     }
     let random = ask::random();
     let id = DelegationId::from(format!("del-{}", random.get(..8).unwrap_or(&random)));
+    let agents = spec.subtasks.iter().map(|step| step.agent.as_deref());
+    let env = config.environment(agents, |name| std::env::var(name).ok());
+    let env_file = folder.env_file(id.as_str())?;
+    folder.create(&RealDisk)?;
+    env_file.parent().map_or(Ok(()), |env| RealDisk.create_dir(env))?;
+    replace(&RealDisk, &env_file, &serde_json::to_vec(&env)?)?;
     let command = ask::command(id.clone(), None, Verb::Start { spec: Box::new(spec) });
     let receipt = ask::send(&folder, &command, PATIENCE)?;
     match &receipt {

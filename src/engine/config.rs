@@ -45,6 +45,17 @@ impl Config {
         }
     }
 
+    /// Returns what of an environment the agents of these names get.
+    pub fn environment<'a>(
+        &self,
+        agents: impl Iterator<Item = Option<&'a str>>,
+        env: impl Fn(&str) -> Option<String>,
+    ) -> BTreeMap<String, String> {
+        let agents = agents.filter_map(|name| self.agent(name).ok());
+        let names = agents.flat_map(|agent| agent.env).chain(["PATH".to_owned()]);
+        names.filter_map(|name| Some((name.clone(), env(&name)?))).collect()
+    }
+
     /// Returns the agent with this name, or of a step that names none; else what to do.
     pub fn agent(&self, name: Option<&str>) -> Result<AgentConfig, String> {
         let name = name.or(self.default_agent.as_deref());

@@ -162,6 +162,7 @@ impl Driver {
         self.last_tidy = Some(Instant::now());
         let now = now();
         let leaving = self.book.leaving(now)?;
+        self.forget_env(&leaving);
         self.record(leaving)?;
         let _ = self.book.advance(now);
         let kernel = &self.kernel;

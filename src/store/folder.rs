@@ -111,6 +111,11 @@ impl StateFolder {
         Ok(self.inbox_dir().join(format!("{}.jsonl", safe(session)?)))
     }
 
+    /// `env/<delegation>.json`: the variables that its agents get, which belong into no journal.
+    pub fn env_file(&self, delegation: &str) -> Result<PathBuf> {
+        Ok(self.root.join("env").join(format!("{}.json", safe(delegation)?)))
+    }
+
     /// `salvage/`
     pub fn salvage_dir(&self) -> PathBuf {
         self.root.join("salvage")

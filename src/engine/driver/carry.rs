@@ -1,5 +1,7 @@
 //! What the kernel wants done, done: hosts started, orders given, agents spoken to, remains swept away.
 
+use std::collections::BTreeMap;
+
 use super::Driver;
 use super::desk::Desk;
 use crate::agent::Command;
@@ -7,7 +9,9 @@ use crate::agent::config::AgentConfig;
 use crate::agent::config::Ask;
 use crate::engine::kernel::effect::{Effect, Launch, Order, Say};
 use crate::engine::kernel::input::{Input, Report};
+use crate::model::event::Body;
 use crate::model::id::{DelegationId, SessionId, SubtaskId};
+use crate::model::time::Stamp;
 use crate::session;
 use crate::session::Folder;
 use crate::session::files::{Order as HostOrder, PROTOCOL, Spec, What};
@@ -53,9 +57,10 @@ impl Driver {
         let folder = self.session_folder(&launch.session)?;
         let project = self.book.store().folder.project();
         let root = launch.workspace.as_deref().map_or_else(|| project.to_owned(), |at| project.join(at));
+        let env = self.asker_env(&launch.delegation).unwrap_or_else(|| self.world.env.clone());
         let ask = Ask {
             prompt: &launch.prompt,
-            env: &self.world.env,
+            env: &env,
             root: &root,
             folder: &folder.0,
             program: &self.world.program,
@@ -72,6 +77,25 @@ impl Driver {
         let launched =
             session::launch(&folder, &spec, &self.world.program).map_err(|error| error.to_string())?;
         Ok(Desk::launched(launch.session.clone(), folder, launched))
+    }
+
+    /// Returns the environment of who asked, where that was handed over; a delegation that another one
+    /// began, or a plain command in the inbox, has the engine's.
+    fn asker_env(&self, delegation: &DelegationId) -> Option<BTreeMap<String, String>> {
+        let path = self.book.store().folder.env_file(delegation.as_str()).ok()?;
+        serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+    }
+
+    /// Forgets the environments of delegations that are over for good.
+    pub(super) fn forget_env(&self, leaving: &[(Stamp, Body)]) {
+        for (_, body) in leaving {
+            if let Body::Archived(gone) = body
+                && let Ok(path) = self.book.store().folder.env_file(gone.delegation_id.as_str())
+            {
+                // One that was never handed over is not there.
+                let _ = std::fs::remove_file(path);
+            }
+        }
     }
 
     fn order(&mut self, session: &SessionId, id: &str, order: Order) {
