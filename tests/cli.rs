@@ -326,6 +326,14 @@ fn hostile_text_reaches_no_terminal() {
 }
 
 #[test]
+fn the_readmes_example_works_where_nothing_is_yet() {
+    let folder = tempfile::tempdir().unwrap();
+    quarterdeck(folder.path()).args(["synth", "fleet/.quarterdeck"]).assert().success();
+    let shown = run(folder.path(), &["--dir", "fleet/.quarterdeck"]);
+    assert!(shown.contains("16 delegations") && shown.ends_with("[exit code 0]"), "{shown}");
+}
+
+#[test]
 fn help_names_every_command_and_hides_what_is_for_us() {
     let folder = tempfile::tempdir().unwrap();
     let help = run(folder.path(), &["--help"]);

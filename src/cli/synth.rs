@@ -41,7 +41,8 @@ impl Synth {
     pub(super) fn run(self) -> Outcome {
         let now = self.now.unwrap_or_else(now);
         let Self { ended, live, subtasks, seed, .. } = self;
-        let folder = StateFolder::at(self.folder);
+        let folder = StateFolder::at(std::path::absolute(self.folder)?);
+        std::fs::create_dir_all(folder.project())?;
         let (mut book, _) = Book::open(folder.clone(), Arc::new(RealDisk), now)?;
         if book.seq().0 > 0 {
             return Err(format!(
