@@ -14,6 +14,8 @@
 //! | [`source`] | bytes to facts: our journal, plain stores, the watcher, the tail and the whole-file reader |
 //! | [`engine`] | the writer's side: the book that keeps journal, model, snapshot and views in step |
 //! | [`report`] | the model as text and as JSON |
+//! | [`monitor`] | the live dashboard: keys, what they do, what is drawn |
+//! | [`shot`] | the dashboard's screen as a picture |
 //! | [`synth`] | made-up fleets, for tests, benches and pictures |
 //! | [`cli`] | one file a command |
 //!
@@ -23,8 +25,10 @@ pub mod agent;
 pub mod cli;
 pub mod engine;
 pub mod model;
+pub mod monitor;
 pub mod report;
 pub mod session;
+pub mod shot;
 pub mod source;
 pub mod store;
 pub mod synth;

@@ -1,0 +1,4 @@
+//! The live dashboard: what a person sees and does.
+
+pub mod input;
+pub mod view;

@@ -1,0 +1,3 @@
+//! What is drawn: panels that read the model, and the theme that gives them their styles.
+
+pub mod theme;
