@@ -14,6 +14,7 @@
 //! | [`source`] | bytes to facts: our journal, plain stores, the watcher, the tail and the whole-file reader |
 //! | [`engine`] | the writer's side: the book that keeps journal, model, snapshot and views in step |
 //! | [`report`] | the model as text and as JSON |
+//! | [`control`] | what can be done to a node, through which channel, or why not |
 //! | [`monitor`] | the live dashboard: keys, what they do, what is drawn |
 //! | [`shot`] | the dashboard's screen as a picture |
 //! | [`synth`] | made-up fleets, for tests, benches and pictures |
@@ -23,6 +24,7 @@
 
 pub mod agent;
 pub mod cli;
+pub mod control;
 pub mod engine;
 pub mod model;
 pub mod monitor;

@@ -6,6 +6,8 @@
 //! depth, and a change costs what changed and the depth. Nothing here recurses: a hostile file may hang
 //! a hundred thousand nodes in one chain.
 
+pub mod sift;
+
 use std::collections::{HashMap, HashSet};
 
 use super::delta::Delta;

@@ -31,6 +31,25 @@ pub fn tokens(count: u64) -> String {
     }
 }
 
+/// Reads a number as people type it: `1.5`, `$2`, `10k`, `3M`.
+pub fn number(text: &str) -> Option<f64> {
+    let text = text.trim().trim_start_matches('$').to_ascii_lowercase();
+    let (digits, factor) = match text.strip_suffix(['k', 'm', 'g']) {
+        Some(digits) => (
+            digits,
+            if text.ends_with('k') {
+                1e3
+            } else if text.ends_with('m') {
+                1e6
+            } else {
+                1e9
+            },
+        ),
+        None => (text.as_str(), 1.0),
+    };
+    digits.parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| number * factor)
+}
+
 /// Returns the tokens that were spent, where anybody told.
 pub fn spent_tokens(spend: &Spend) -> String {
     let sum = spend.tokens();

@@ -87,7 +87,7 @@ fn walk(model: &Model, top: NodeIx, now: Stamp, lines: &mut Vec<Line>) {
 
 fn line(node: &Node, guides: &str, now: Stamp) -> Line {
     let word = node.status.word();
-    let title = node.title.as_deref().map_or_else(|| fallback_title(node), str::to_owned);
+    let title = title(node);
     let spend = node.subtree_spend();
     let told = |value: Option<String>| value.unwrap_or_else(|| UNKNOWN.into());
     let progress = node.progress().map(|progress| match (progress.current, progress.total) {
@@ -127,6 +127,11 @@ fn parties(node: &Node) -> Option<String> {
     let handoff = node.more()?.handoff.as_deref()?;
     let (from, to) = (handoff.from_agent.as_deref()?, handoff.to_agent.as_deref()?);
     Some(fit(&format!("{} → {}", clean::line(from), clean::line(to)), WIDEST_PARTIES))
+}
+
+/// Returns what a node is called: its title, else what it was asked for, else its id.
+pub fn title(node: &Node) -> String {
+    node.title.as_deref().map_or_else(|| fallback_title(node), str::to_owned)
 }
 
 fn fallback_title(node: &Node) -> String {

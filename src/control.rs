@@ -1,0 +1,172 @@
+//! What can be done to a node, through which channel, or why not. Pure: it asks the model and nothing else.
+//!
+//! The engine decides for good; this tells a person beforehand which keys make sense, and says of the others
+//! why they do not. A node that another tool wrote has no channel here yet, and says so.
+
+use crate::model::command::Command;
+use crate::model::fact::SourceState;
+use crate::model::id::{DelegationId, SubtaskId};
+use crate::model::key::{NodeKey, SourceId, SourceKind};
+use crate::model::node::{Node, NodeKind};
+use crate::model::status::StatusWord;
+use crate::model::{Model, NodeIx};
+
+/// What a person can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Control {
+    Pause,
+    Drain,
+    Resume,
+    Cancel,
+    Retry,
+    Skip,
+    Approve,
+    Reject,
+    Answer,
+    Tell,
+    Accept,
+    Raise,
+}
+
+impl Control {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Drain => "drain",
+            Self::Resume => "resume",
+            Self::Cancel => "cancel",
+            Self::Retry => "retry",
+            Self::Skip => "skip",
+            Self::Approve => "approve",
+            Self::Reject => "reject",
+            Self::Answer => "answer",
+            Self::Tell => "tell",
+            Self::Accept => "accept",
+            Self::Raise => "raise",
+        }
+    }
+}
+
+/// Whom a command goes to: an engine, by its source, and what it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    pub source: SourceId,
+    pub delegation: DelegationId,
+    pub step: Option<SubtaskId>,
+}
+
+impl Target {
+    /// Returns the target as a person would type it.
+    pub fn name(&self) -> String {
+        match &self.step {
+            Some(step) => format!("{}/{step}", self.delegation),
+            None => self.delegation.to_string(),
+        }
+    }
+
+    /// Returns whether a command is about this.
+    pub fn is_of(&self, command: &Command) -> bool {
+        self.delegation == command.delegation_id && self.step == command.subtask_id
+    }
+}
+
+/// Returns whom to ask for this, or why nobody can do it.
+pub fn channel(model: &Model, ix: NodeIx, what: Control) -> Result<Target, String> {
+    let node = model.get(ix).ok_or("It is no longer there.")?;
+    let target = target(model, node)?;
+    state_allows(node, &target, what)?;
+    Ok(target)
+}
+
+/// Returns the engine and the id of a node that one of ours runs.
+pub fn target(model: &Model, node: &Node) -> Result<Target, String> {
+    let engine = node
+        .sources()
+        .into_iter()
+        .find(|source| model.source(*source).is_some_and(|source| source.kind == SourceKind::Engine));
+    let Some(source) = engine else { return Err(foreign(model, node)) };
+    if let Some(SourceState::Stopped { why }) = model.source(source).map(|source| &source.state) {
+        return Err(format!("Its folder is no longer read: {why}"));
+    }
+    for key in &node.keys {
+        match key {
+            NodeKey::Delegation(id) => return Ok(Target { source, delegation: id.clone(), step: None }),
+            NodeKey::Subtask(id, step) => {
+                return Ok(Target { source, delegation: id.clone(), step: Some(step.clone()) });
+            }
+            NodeKey::Session(_)
+            | NodeKey::Agent(..)
+            | NodeKey::CliSession(..)
+            | NodeKey::CliAgent(..)
+            | NodeKey::ToolUse(_)
+            | NodeKey::Process(..)
+            | NodeKey::Foreign(..) => {}
+        }
+    }
+    Err(match node.kind {
+        NodeKind::Agent | NodeKind::Session => {
+            "A sub-agent inside its agent's session: act on the step above it.".into()
+        }
+        NodeKind::Group | NodeKind::Subtask | NodeKind::Delegation => {
+            "It has no id that an engine knows.".into()
+        }
+    })
+}
+
+fn foreign(model: &Model, node: &Node) -> String {
+    let by = node.sources().first().and_then(|source| model.source(*source));
+    let by = by.map_or("another tool", |source| match source.kind {
+        SourceKind::Plain => "a plain store",
+        other => other.as_str(),
+    });
+    format!("Told by {by}, which takes no commands from here.")
+}
+
+fn state_allows(node: &Node, target: &Target, what: Control) -> Result<(), String> {
+    let word = node.status.word();
+    let is_over = node.status.is_ended();
+    let is_step = target.step.is_some();
+    let refuse = |why: &str| Err(format!("{why} It is {}.", word.as_str()));
+    match what {
+        Control::Pause | Control::Drain if is_over => refuse("Only what is live can be paused."),
+        Control::Pause | Control::Drain if word == StatusWord::Paused => refuse("It is held already."),
+        Control::Resume if is_over || !is_held(node) => refuse("Only what is paused can be resumed."),
+        Control::Cancel if is_over => refuse("Only what is live can be cancelled."),
+        Control::Retry if !is_over || word == StatusWord::Done => refuse("Only what failed can be retried."),
+        Control::Skip if !is_step => refuse("Only a step can be skipped."),
+        Control::Skip if matches!(word, StatusWord::Done | StatusWord::Skipped) => {
+            refuse("A step that is done needs no skipping.")
+        }
+        Control::Approve | Control::Reject if word != StatusWord::Offered => {
+            refuse("Only a proposal can be approved or rejected.")
+        }
+        Control::Answer if node.more().is_none_or(|more| more.questions.is_empty()) => {
+            Err("It asks nothing.".into())
+        }
+        Control::Tell if is_over || word == StatusWord::Queued => refuse("Only a running agent can be told."),
+        Control::Accept if !is_over && word != StatusWord::Review || word == StatusWord::Done => {
+            refuse("Only a failed or reviewed result can be accepted.")
+        }
+        Control::Raise if is_over => refuse("Only what is live has a deadline to raise."),
+        Control::Raise if node.clocks.finish_by.is_none() => Err("It has no deadline.".into()),
+        Control::Pause
+        | Control::Drain
+        | Control::Resume
+        | Control::Cancel
+        | Control::Retry
+        | Control::Skip
+        | Control::Approve
+        | Control::Reject
+        | Control::Answer
+        | Control::Tell
+        | Control::Accept
+        | Control::Raise => Ok(()),
+    }
+}
+
+/// Returns whether it, or something below it, is paused.
+fn is_held(node: &Node) -> bool {
+    node.status.told() == StatusWord::Paused
+        || node.rollup().is_some_and(|below| below.descendants.of(StatusWord::Paused) > 0)
+}

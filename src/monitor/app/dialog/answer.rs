@@ -1,0 +1,120 @@
+//! Turns a finished form into what is to be sent, or says what is missing.
+
+use std::time::Duration;
+
+use super::ask::{AGENT, AGENTS, BY, HOW, MODEL, PATTERN, REASON, RESULT, TEXT};
+use super::{Form, Purpose};
+use crate::control::{Control, Target};
+use crate::model::command::{Answer, PauseMode, Verb};
+use crate::model::time::Stamp;
+use crate::monitor::app::effect::Handover;
+
+/// What a finished form asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asked {
+    /// One command each.
+    Commands(Vec<(Target, Verb)>),
+    Delegate(Handover),
+    Mode(String),
+    Save {
+        setting: String,
+        place: &'static str,
+    },
+    Nothing,
+}
+
+/// Reads a finished form; an error says what to fill in.
+pub fn read(form: &Form, now: Stamp) -> Result<Asked, String> {
+    let all = |targets: &[Target], verb: &Verb| {
+        Asked::Commands(targets.iter().map(|target| (target.clone(), verb.clone())).collect())
+    };
+    match &form.purpose {
+        Purpose::Control(control, targets) => Ok(all(targets, &verb(form, *control, now)?)),
+        Purpose::Failure(_, targets) => {
+            let control = match form.chosen(HOW) {
+                Some("skip") => Control::Skip,
+                Some("accept") => Control::Accept,
+                Some(_) | None => Control::Retry,
+            };
+            Ok(all(targets, &verb(form, control, now)?))
+        }
+        Purpose::Answer(target, question) => {
+            let answer = match (form.chosen(HOW), form.typed(TEXT)) {
+                (Some("deny"), _) => Answer::Deny,
+                (Some("session"), _) => Answer::AllowForSession,
+                (Some("text"), Some(text)) => Answer::Text(text),
+                (Some("text"), None) => return Err("Type an answer first.".into()),
+                (_, _) => Answer::Allow,
+            };
+            let verb = Verb::Answer { question_id: question.clone(), answer };
+            Ok(Asked::Commands(vec![(target.clone(), verb)]))
+        }
+        Purpose::Delegate => delegate(form).map(Asked::Delegate),
+        Purpose::Mode(mode) => Ok(Asked::Mode(mode.clone())),
+        Purpose::Save(setting) => {
+            Ok(Asked::Save { setting: setting.clone(), place: form.chosen(HOW).unwrap_or("session") })
+        }
+        Purpose::Read => Ok(Asked::Nothing),
+    }
+}
+
+fn verb(form: &Form, control: Control, now: Stamp) -> Result<Verb, String> {
+    let reason = form.typed(REASON);
+    Ok(match control {
+        Control::Pause => Verb::Pause { mode: PauseMode::Freeze },
+        Control::Drain => Verb::Pause { mode: PauseMode::Drain },
+        Control::Resume => Verb::Resume,
+        Control::Cancel => Verb::Cancel { reason, rollback: false },
+        Control::Retry => Verb::Retry {
+            with_failure: form.chosen(HOW) == Some("failure"),
+            agent: form.typed(AGENT),
+            model: form.typed(MODEL),
+        },
+        Control::Skip => Verb::Skip { reason, result: form.typed(RESULT) },
+        Control::Approve => {
+            let ticked: Vec<_> = form.ticked().iter().map(|item| item.id.as_str().into()).collect();
+            Verb::Approve { subtasks: Some(ticked).filter(|ticked| !ticked.is_empty()) }
+        }
+        Control::Reject => Verb::Reject { reason },
+        Control::Accept => Verb::Accept { reason },
+        Control::Tell => Verb::Tell { text: form.typed(TEXT).ok_or("Type a sentence first.")? },
+        Control::Answer => return Err("A question is answered in its own dialog.".into()),
+        Control::Raise => {
+            let by = form.typed(BY).ok_or("Type by how long, such as 10m.")?;
+            let by =
+                span(&by).ok_or_else(|| format!("{by:?} is no length of time such as 90s, 10m or 1h."))?;
+            Verb::Raise { tokens: None, cost: None, deadline: Some(now.plus(by)) }
+        }
+    })
+}
+
+/// Reads a length of time as people write it.
+pub fn span(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = text.strip_prefix(digits)?;
+    let count: u64 = digits.trim().parse().ok()?;
+    let seconds = match unit {
+        "" | "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3600,
+        "d" => 86_400,
+        _ => return None,
+    };
+    Some(Duration::from_secs(count.checked_mul(seconds)?))
+}
+
+fn delegate(form: &Form) -> Result<Handover, String> {
+    let agents = form.typed(AGENTS);
+    let agents = match agents.as_deref().map(str::parse::<u32>) {
+        None => None,
+        Some(Ok(count)) if count > 0 => Some(count),
+        Some(_) => return Err("How many at once is a number from 1 on.".into()),
+    };
+    Ok(Handover {
+        text: form.typed(TEXT).ok_or("Type what is to be done first.")?,
+        agent: form.typed(AGENT),
+        pattern: form.chosen(PATTERN).filter(|pattern| !pattern.is_empty()).map(str::to_owned),
+        agents,
+    })
+}

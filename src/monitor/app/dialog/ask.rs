@@ -1,0 +1,243 @@
+//! Makes the forms: what a person must know before a command, and what it needs to be told.
+
+use super::{Check, Choice, Field, Form, Note, Purpose, Tone};
+use crate::control::{Control, Target};
+use crate::model::node::{Node, Question};
+use crate::model::usage::Spend;
+use crate::model::{Model, NodeIx};
+use crate::report::measure::{cost, spent_tokens};
+
+/// The labels by which `answer` finds what was filled in.
+pub const REASON: &str = "Reason";
+pub const HOW: &str = "How";
+pub const AGENT: &str = "Agent";
+pub const MODEL: &str = "Model";
+pub const TEXT: &str = "Text";
+pub const RESULT: &str = "Result";
+pub const PATTERN: &str = "Pattern";
+pub const AGENTS: &str = "Agents at once";
+pub const BY: &str = "By";
+pub const STEPS: &str = "Steps";
+
+/// What a control is to act on.
+pub struct Aim<'a> {
+    pub model: &'a Model,
+    pub nodes: &'a [NodeIx],
+    pub targets: Vec<Target>,
+    /// Those that cannot be acted on, and why.
+    pub refused: Vec<String>,
+}
+
+impl Aim<'_> {
+    fn names(&self) -> String {
+        match self.targets.as_slice() {
+            [] => "nothing".into(),
+            [one] => {
+                let node = self.nodes.first().and_then(|ix| self.model.get(*ix));
+                let title = node.and_then(|node| node.title.as_deref()).unwrap_or_default();
+                if title.is_empty() { one.name() } else { format!("{} · {title}", one.name()) }
+            }
+            several => format!("{} marked", several.len()),
+        }
+    }
+
+    /// Says what is below the targets, and what it cost so far.
+    fn reach(&self) -> Vec<Note> {
+        let (mut live, mut running, mut spend) = (0, 0, Spend::default());
+        for ix in self.nodes {
+            spend.add(&self.model.get(*ix).map(Node::subtree_spend).unwrap_or_default());
+            for (_, node) in self.model.subtree(*ix) {
+                live += usize::from(!node.status.is_ended());
+                running +=
+                    usize::from(node.attempts.iter().any(|one| one.pid.is_some() && one.ended_at.is_none()));
+            }
+        }
+        let mut notes = vec![Note::new(
+            Tone::Plain,
+            format!(
+                "{live} live below it, {running} with a process; spent so far {} tokens, {}.",
+                spent_tokens(&spend),
+                cost(&spend)
+            ),
+        )];
+        notes.extend(self.refused.iter().map(|why| Note::new(Tone::Warn, why.clone())));
+        notes
+    }
+
+    fn form(self, control: Control, yes: &'static str, fields: Vec<Field>) -> Form {
+        let mut verb = control.as_str().to_owned();
+        if let Some(first) = verb.get_mut(0..1) {
+            first.make_ascii_uppercase();
+        }
+        let title = format!("{verb} {}", self.names());
+        let notes = self.reach();
+        let purpose = Purpose::Control(control, self.targets);
+        Form { purpose, title, notes, fields, focus: 0, yes, ticket: None }
+    }
+
+    /// Makes the form of a control that needs one.
+    pub fn ask(self, control: Control) -> Form {
+        match control {
+            Control::Cancel => {
+                let reason = Field::text(REASON, "why, for the record (may stay empty)");
+                self.form(control, "cancel it", vec![reason])
+            }
+            Control::Retry => {
+                let how = vec![
+                    Choice::new("same", "as it was", "the same prompt, a fresh clock"),
+                    Choice::new("failure", "with the failure", "the error's output is added to the prompt"),
+                ];
+                let fields = vec![
+                    Field::choice(HOW, how),
+                    Field::text(AGENT, "another agent (empty: the same)"),
+                    Field::text(MODEL, "another model (empty: the same)"),
+                ];
+                self.form(control, "retry", fields)
+            }
+            Control::Skip => {
+                let fields = vec![
+                    Field::text(REASON, "why, for the record (may stay empty)"),
+                    Field::text(RESULT, "a result that its dependants shall see (may stay empty)"),
+                ];
+                self.form(control, "skip it", fields)
+            }
+            Control::Tell => self.form(control, "tell", vec![Field::text(TEXT, "a sentence to the agent")]),
+            Control::Raise => {
+                self.form(control, "raise", vec![Field::text(BY, "by how long, such as 10m or 1h")])
+            }
+            Control::Accept => {
+                self.form(control, "take as done", vec![Field::text(REASON, "why (may stay empty)")])
+            }
+            Control::Reject => {
+                self.form(control, "reject", vec![Field::text(REASON, "why (may stay empty)")])
+            }
+            Control::Approve => self.approve(),
+            Control::Pause | Control::Drain | Control::Resume | Control::Answer => {
+                self.form(control, control.as_str(), Vec::new())
+            }
+        }
+    }
+
+    /// The proposed steps, to be ticked one by one.
+    fn approve(self) -> Form {
+        let steps = self.nodes.first().and_then(|ix| self.model.get(*ix)).map(proposed).unwrap_or_default();
+        let fields = if steps.is_empty() {
+            Vec::new()
+        } else {
+            vec![Field::Checks { label: STEPS, items: steps, at: 0 }]
+        };
+        self.form(Control::Approve, "approve", fields)
+    }
+}
+
+fn proposed(node: &Node) -> Vec<Check> {
+    let decision = node.more().and_then(|more| more.decision.as_deref());
+    let steps = decision.map(|decision| decision.subtasks.as_slice()).unwrap_or_default();
+    let of = |step: &crate::model::handoff::SubtaskSpec| {
+        let clean = |text: &str| crate::model::text::line(text).into_string();
+        let mut parts = Vec::new();
+        parts.extend(step.agent.as_deref().map(clean));
+        parts.extend(step.complexity.map(|complexity| format!("complexity {complexity:.0}")));
+        parts.extend(step.estimated_duration.map(|ms| {
+            format!("~{}", crate::report::measure::duration(std::time::Duration::from_millis(ms)))
+        }));
+        if !step.dependencies.is_empty() {
+            let after: Vec<String> = step.dependencies.iter().map(ToString::to_string).collect();
+            parts.push(format!("after {}", after.join(", ")));
+        }
+        Check {
+            is_on: true,
+            id: step.id.to_string(),
+            label: clean(step.title.as_deref().unwrap_or(step.id.as_str())),
+            note: parts.join(" · "),
+            estimate_ms: step.estimated_duration,
+        }
+    };
+    steps.iter().map(of).collect()
+}
+
+/// Makes the form of an agent's question.
+pub fn question(target: Target, question: &Question) -> Form {
+    let clean = |text: &str| crate::model::text::lines(text).into_string();
+    let mut notes = Vec::new();
+    notes.extend(question.text.as_deref().map(|text| Note::new(Tone::Plain, clean(text))));
+    notes
+        .extend(question.tool.as_deref().map(|tool| Note::new(Tone::Warn, format!("tool: {}", clean(tool)))));
+    notes.extend(question.input.as_ref().map(|input| Note::new(Tone::Dim, clean(&input.to_string()))));
+    if !question.options.is_empty() {
+        notes.push(Note::new(Tone::Dim, format!("It takes: {}", clean(&question.options.join(", ")))));
+    }
+    let how = vec![
+        Choice::new("allow", "allow", "this once"),
+        Choice::new("deny", "deny", ""),
+        Choice::new("session", "allow for this session", "it will not ask for this again"),
+        Choice::new("text", "answer in words", "with the text below"),
+    ];
+    Form {
+        title: format!("{} asks", target.name()),
+        purpose: Purpose::Answer(target, question.question_id.clone()),
+        notes,
+        fields: vec![Field::choice(HOW, how), Field::text(TEXT, "an answer in words")],
+        focus: 0,
+        yes: "answer",
+        ticket: None,
+    }
+}
+
+/// Makes the form of a failure: what failed, in the agent's words, and what can be done.
+pub fn failure(model: &Model, ix: NodeIx, target: Target) -> Option<Form> {
+    let node = model.get(ix)?;
+    let why = node.status.why().unwrap_or("It gave no reason.");
+    let mut notes = vec![Note::new(Tone::Bad, why.to_owned())];
+    notes.push(match node.status.retryable() {
+        Some(true) => Note::new(Tone::Good, "It can be retried."),
+        Some(false) => Note::new(Tone::Warn, "It says that a retry will not help."),
+        None => Note::new(Tone::Dim, "Whether a retry helps is not known."),
+    });
+    let clean = |text: &str| crate::model::text::line(text).into_string();
+    for error in node.outcome.iter().flat_map(|outcome| &outcome.errors) {
+        notes.extend(error.message.as_deref().map(|text| Note::new(Tone::Bad, clean(text))));
+        notes.extend(error.recommendation.as_deref().map(|text| Note::new(Tone::Dim, clean(text))));
+    }
+    let mut how = vec![
+        Choice::new("retry", "retry", "as it was"),
+        Choice::new("failure", "retry with the failure", "the error's output is added to the prompt"),
+        Choice::new("accept", "take as done", "what depends on it goes on"),
+    ];
+    if target.step.is_some() {
+        how.insert(2, Choice::new("skip", "skip", "go on without it"));
+    }
+    Some(Form {
+        title: format!("{} {}", target.name(), node.status.word().as_str()),
+        purpose: Purpose::Failure(ix, vec![target]),
+        notes,
+        fields: vec![Field::choice(HOW, how), Field::text(REASON, "why (may stay empty)")],
+        focus: 0,
+        yes: "do it",
+        ticket: None,
+    })
+}
+
+/// Makes the form that hands a task over.
+pub fn delegate() -> Form {
+    let patterns = vec![
+        Choice::new("", "as it comes", "one step, or as the plan says"),
+        Choice::new("parallel", "parallel", "steps side by side"),
+        Choice::new("sequential", "sequential", "each step gets the result of the one before"),
+        Choice::new("direct", "direct", "one agent, one step"),
+    ];
+    Form {
+        purpose: Purpose::Delegate,
+        title: "Delegate".into(),
+        notes: vec![Note::new(Tone::Dim, "The engine is started if none runs.")],
+        fields: vec![
+            Field::text(TEXT, "what is to be done"),
+            Field::choice(PATTERN, patterns),
+            Field::text(AGENT, "which agent (empty: the default one)"),
+            Field::text(AGENTS, "how many at once (empty: no limit of its own)"),
+        ],
+        focus: 0,
+        yes: "delegate",
+        ticket: None,
+    }
+}

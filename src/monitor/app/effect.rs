@@ -1,0 +1,140 @@
+//! What the monitor asks of the world, and what comes back. `update` returns effects and performs none; the
+//! answer carries the number of its question, so that a late one is dropped.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::agent::log::Entry;
+use crate::control::Target;
+use crate::model::command::Command;
+use crate::model::id::SessionId;
+use crate::model::key::SourceId;
+use crate::model::time::Stamp;
+use crate::source::feed::Batch;
+
+/// Something to be done outside.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Send a command to the engine of this source.
+    Send(SourceId, Box<Command>),
+    /// Ask what a command would touch.
+    Preview {
+        ticket: u64,
+        source: SourceId,
+        command: Box<Command>,
+    },
+    /// Ask why something does not run.
+    Explain {
+        ticket: u64,
+        target: Target,
+    },
+    /// Follow the log of a session instead of the one before; `None` follows none.
+    Follow {
+        ticket: u64,
+        session: Option<(SourceId, SessionId)>,
+    },
+    /// Read what left the tree, newest first.
+    History {
+        ticket: u64,
+    },
+    /// Read what a session changed, by file.
+    Diff {
+        ticket: u64,
+        workspace: String,
+    },
+    /// Hand a task over, as `quarterdeck delegate` would.
+    Delegate(Box<Handover>),
+    /// Put text on the clipboard.
+    Copy(String),
+    /// Write a file, and say where.
+    Export {
+        name: String,
+        text: String,
+    },
+    /// Open something in the person's editor, and come back.
+    Edit(PathBuf),
+    /// Run the agent's own program on a session, and come back.
+    Attach {
+        argv: Vec<String>,
+        folder: Option<String>,
+    },
+    /// Keep a setting of the screen.
+    Save {
+        place: SavePlace,
+        text: String,
+    },
+    /// Take or leave the mouse.
+    Mouse(bool),
+    /// Draw everything anew.
+    Redraw,
+    /// Ring, or tell the desktop.
+    Notify(String),
+    /// Give the terminal back for a while.
+    Suspend,
+    Quit,
+}
+
+/// A task as the dialog has it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Handover {
+    pub text: String,
+    pub agent: Option<String>,
+    pub pattern: Option<String>,
+    pub agents: Option<u32>,
+}
+
+/// Where a setting is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SavePlace {
+    /// For this project.
+    Project,
+    /// For this person.
+    User,
+}
+
+/// What comes back.
+#[derive(Debug)]
+pub enum News {
+    /// Facts of a source.
+    Facts(Batch),
+    /// A command could not be handed over at all.
+    NotSent { command: Box<Command>, why: String },
+    /// What a command would touch.
+    Previewed { ticket: u64, lines: Vec<String> },
+    /// Why something does not run.
+    Explained { ticket: u64, lines: Vec<String> },
+    /// More of the log that is followed.
+    Log { ticket: u64, lines: Vec<LogEntry>, from_start: bool },
+    /// What left the tree.
+    History { ticket: u64, entries: Vec<PastEntry>, trouble: Option<String> },
+    /// What was changed, as a unified diff.
+    Diff { ticket: u64, text: Result<String, String> },
+    /// Something for the person to read, in one line.
+    Said { text: String, is_error: bool },
+    /// A theme or key file was changed.
+    ThemeChanged,
+}
+
+/// One line of a session's log, with when it was made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogEntry {
+    pub at: Option<Stamp>,
+    pub entry: Entry,
+}
+
+/// One delegation that is over and left the tree.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PastEntry {
+    pub id: String,
+    pub title: String,
+    pub status: String,
+    pub pattern: Option<String>,
+    pub agent: Option<String>,
+    pub started: Option<Stamp>,
+    pub ended: Option<Stamp>,
+    pub tokens: Option<u64>,
+    pub cost: Option<f64>,
+    pub steps: usize,
+    /// The whole record, for export.
+    pub record: Arc<str>,
+}

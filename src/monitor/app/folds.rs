@@ -1,0 +1,78 @@
+//! Which nodes fold by themselves: what is over folds, what works, fails or waits opens. A node that a person
+//! folded or opened stays as that person left it.
+
+use std::collections::HashSet;
+
+use super::tree::Tree;
+use crate::model::delta::Delta;
+use crate::model::node::Node;
+use crate::model::status::StatusWord;
+use crate::model::tree::Fold;
+use crate::model::{Model, NodeIx};
+
+/// How the tree folds by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// Whether what is live is open at first (`expandProgressTree`).
+    pub expand: bool,
+    /// Whether what is done folds (`autoCollapseCompleted`).
+    pub collapse_done: bool,
+    /// One line for each delegation (`compactMode`).
+    pub compact: bool,
+}
+
+impl Policy {
+    fn wants(self, node: &Node) -> Fold {
+        let word = node.status.word();
+        let is_done = matches!(word, StatusWord::Done | StatusWord::Skipped | StatusWord::Cancelled);
+        if self.compact || (self.collapse_done && is_done) {
+            return Fold::Closed;
+        }
+        let is_of_interest = !matches!(word, StatusWord::Queued | StatusWord::Unknown) && !is_done;
+        if self.expand || is_of_interest { Fold::Open } else { Fold::Closed }
+    }
+}
+
+/// The nodes that a person folded or opened.
+#[derive(Debug, Default)]
+pub struct Folds {
+    touched: HashSet<NodeIx>,
+}
+
+impl Folds {
+    /// Notes that a person decided on this node.
+    pub fn touch(&mut self, ix: NodeIx) {
+        self.touched.insert(ix);
+    }
+
+    /// Forgets what was decided on single nodes.
+    pub fn clear(&mut self) {
+        self.touched.clear();
+    }
+
+    /// Folds and opens what changed.
+    pub fn update(&mut self, policy: Policy, tree: &mut Tree, model: &Model, delta: &Delta) {
+        for gone in &delta.removed {
+            self.touched.remove(gone);
+        }
+        let listed = delta.lists.iter().filter_map(|list| list.parent.as_ref());
+        for ix in delta.added.iter().chain(&delta.changed).chain(listed) {
+            let Some(node) = model.get(*ix).filter(|node| !node.children().is_empty()) else { continue };
+            let fold = policy.wants(node);
+            if !self.touched.contains(ix) && tree.is_open(*ix) != (fold == Fold::Open) {
+                tree.fold(model, *ix, fold);
+            }
+        }
+    }
+
+    /// Folds and opens everything anew, after the settings changed.
+    pub fn apply(&mut self, policy: Policy, tree: &mut Tree, model: &Model) {
+        self.clear();
+        for (ix, node) in model.nodes().filter(|(_, node)| !node.children().is_empty()) {
+            let fold = policy.wants(node);
+            if tree.is_open(ix) != (fold == Fold::Open) {
+                tree.fold(model, ix, fold);
+            }
+        }
+    }
+}

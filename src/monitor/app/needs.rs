@@ -1,0 +1,155 @@
+//! What needs a person: questions, proposals, reviews, failures, silence, passed deadlines, spent budgets.
+//! Kept by what changed, so that looking costs nothing with a hundred thousand nodes.
+
+use std::collections::BTreeMap;
+
+use crate::model::delta::Delta;
+use crate::model::node::Node;
+use crate::model::status::{Ending, Status, Trouble};
+use crate::model::time::Stamp;
+use crate::model::{Model, NodeIx};
+
+/// Why a node needs a person. The order is that of urgency.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Need {
+    /// It asks, and waits for the answer.
+    Question,
+    /// It is proposed, and waits to be approved.
+    Approval,
+    /// Its result waits to be looked at.
+    Review,
+    /// It cannot go on by itself.
+    Blocked,
+    /// It failed, and nobody has dealt with it.
+    Failure,
+    /// Past its deadline.
+    Overdue,
+    /// It has spent what it may, or nearly.
+    Budget,
+    /// No sign of life.
+    Silence,
+}
+
+impl Need {
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Question => "asks",
+            Self::Approval => "proposed",
+            Self::Review => "review",
+            Self::Blocked => "blocked",
+            Self::Failure => "failed",
+            Self::Overdue => "overdue",
+            Self::Budget => "budget",
+            Self::Silence => "silent",
+        }
+    }
+
+    /// Returns why this node needs somebody, if it does.
+    pub fn of(model: &Model, node: &Node) -> Option<Self> {
+        if node.more().is_some_and(|more| !more.questions.is_empty()) {
+            return Some(Self::Question);
+        }
+        match &node.status {
+            Status::Offered { lapsed: None } => Some(Self::Approval),
+            Status::Review { .. } => Some(Self::Review),
+            Status::Blocked { .. } => Some(Self::Blocked),
+            Status::Ended { how: Ending::Failed { .. } | Ending::TimedOut, .. }
+                if !is_told_below(model, node) =>
+            {
+                Some(Self::Failure)
+            }
+            Status::Running { trouble: Some(Trouble::Overdue { .. }) } => Some(Self::Overdue),
+            Status::Running { trouble: Some(Trouble::Silent { .. }) } => Some(Self::Silence),
+            Status::Unknown
+            | Status::Queued
+            | Status::Offered { .. }
+            | Status::Running { .. }
+            | Status::Paused { .. }
+            | Status::Ended { .. } => None,
+        }
+        .or_else(|| is_nearly_spent(node).then_some(Self::Budget))
+    }
+}
+
+/// Returns whether a child says the same failure already: one broken step is one thing to deal with.
+fn is_told_below(model: &Model, node: &Node) -> bool {
+    node.children().iter().filter_map(|child| model.get(*child)).any(|child| {
+        matches!(child.status, Status::Ended { how: Ending::Failed { .. } | Ending::TimedOut, .. })
+    })
+}
+
+fn is_nearly_spent(node: &Node) -> bool {
+    let Some(budget) = node.more().and_then(|more| more.budget.as_ref()) else { return false };
+    let spent = node.subtree_spend();
+    let is_near = |spent: u64, limit: u64| limit > 0 && spent >= limit / 100 * NEARLY;
+    let money = budget.cost.map(|limit| (spent.cost.0.unsigned_abs(), limit.0.unsigned_abs()));
+    let tokens = budget.tokens.map(|limit| (spent.tokens().total(), limit));
+    !node.status.is_ended() && tokens.into_iter().chain(money).any(|(spent, limit)| is_near(spent, limit))
+}
+
+/// A budget that is spent to this many percent is worth a look.
+const NEARLY: u64 = 90;
+
+/// All nodes that need somebody, the most urgent first, then those that have waited longest.
+#[derive(Debug, Clone, Default)]
+pub struct Needs {
+    order: BTreeMap<(Need, i64, NodeIx), ()>,
+    known: std::collections::HashMap<NodeIx, (Need, i64)>,
+}
+
+impl Needs {
+    /// Returns how many there are.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Returns whether nobody is needed.
+    pub fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// Returns them in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Need, NodeIx)> {
+        self.order.keys().map(|(need, _, ix)| (*need, *ix))
+    }
+
+    /// Returns why a node needs somebody.
+    pub fn get(&self, ix: NodeIx) -> Option<Need> {
+        self.known.get(&ix).map(|(need, _)| *need)
+    }
+
+    /// Takes in what changed; returns what is new, for a bell.
+    pub fn update(&mut self, model: &Model, delta: &Delta) -> Vec<(Need, NodeIx)> {
+        for gone in delta.removed.iter().chain(delta.joined.iter().map(|(gone, _)| gone)) {
+            self.forget(*gone);
+        }
+        let mut new = Vec::new();
+        for ix in delta.added.iter().chain(&delta.changed).chain(&delta.moved) {
+            let need = model.get(*ix).and_then(|node| Some((Need::of(model, node)?, since(node))));
+            let before = self.known.get(ix).copied();
+            if need == before {
+                continue;
+            }
+            self.forget(*ix);
+            if let Some((need, since)) = need {
+                self.order.insert((need, since, *ix), ());
+                self.known.insert(*ix, (need, since));
+                if before.is_none_or(|(before, _)| before != need) {
+                    new.push((need, *ix));
+                }
+            }
+        }
+        new
+    }
+
+    fn forget(&mut self, ix: NodeIx) {
+        if let Some((need, since)) = self.known.remove(&ix) {
+            self.order.remove(&(need, since, ix));
+        }
+    }
+}
+
+fn since(node: &Node) -> i64 {
+    node.clocks.since.map_or(0, Stamp::millis)
+}

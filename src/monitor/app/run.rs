@@ -1,0 +1,236 @@
+//! The loop: wait for a key, for news or for time; change the state; carry effects out without waiting for
+//! them; draw at most once, and only if something changed.
+
+use std::io;
+use std::time::Duration;
+
+use crossterm::event::{Event, MouseButton, MouseEvent, MouseEventKind};
+use futures_util::{Stream, StreamExt};
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::effect::{Effect, News};
+use super::ui::{Pane, Tab, Ui};
+use super::update::{self, Ctx};
+use crate::model::Model;
+use crate::model::time::Stamp;
+use crate::monitor::input::action::Action;
+use crate::monitor::input::key::Key;
+use crate::monitor::input::keymap::Keymap;
+use crate::monitor::term::Stage;
+use crate::monitor::view::theme::Theme;
+use crate::monitor::view::{Scene, screen};
+
+/// At most thirty frames a second: more is not seen.
+pub const FRAME_GAP: Duration = Duration::from_millis(33);
+/// How often what turns by itself is drawn.
+const TURN: Duration = Duration::from_millis(250);
+/// How often what counts by itself is drawn.
+const COUNT: Duration = Duration::from_secs(1);
+/// At most so many messages are taken in before a frame is drawn.
+const DRAIN: usize = 256;
+
+/// The monitor: what it knows, and how it shows it.
+pub struct App {
+    pub model: Model,
+    pub ui: Ui,
+    pub theme: Theme,
+    pub keys: Keymap,
+    /// Sources that have not yet told all that was there.
+    pub unread: usize,
+    /// Makes a theme of a name, at the terminal's depth of colour.
+    pub themes: Box<dyn Fn(&str) -> Theme + Send>,
+    is_dirty: bool,
+}
+
+/// Why the loop was left.
+#[derive(Debug, PartialEq)]
+pub enum Leave {
+    Quit,
+    /// To come back after this; it needs the terminal.
+    For(Effect),
+}
+
+/// Whoever carries out what goes beyond the terminal. It must not wait.
+pub trait Outside {
+    fn perform(&mut self, effect: Effect);
+}
+
+/// What comes in beside keys.
+pub struct Incoming {
+    pub news: mpsc::Receiver<News>,
+    /// Told to end, from outside.
+    pub end: mpsc::Receiver<Leave>,
+}
+
+impl App {
+    pub fn new(ui: Ui, theme: Theme, keys: Keymap, themes: Box<dyn Fn(&str) -> Theme + Send>) -> Self {
+        Self { model: Model::default(), ui, theme, keys, unread: 1, themes, is_dirty: true }
+    }
+
+    /// Draws a frame into a buffer.
+    pub fn render(&mut self, area: Rect, buf: &mut Buffer, now: Stamp) {
+        // The tree needs its height before its rows are chosen.
+        let places = screen::Places::of(area, &self.scene(now));
+        let frame = if places.main.height < 4 || places.main.width < 8 { 0 } else { 2 };
+        self.ui.tree.resize(&self.model, usize::from(places.main.height.saturating_sub(frame)).max(1));
+        self.ui.drawn = screen::render(area, buf, &self.scene(now));
+    }
+
+    fn scene(&self, now: Stamp) -> Scene<'_> {
+        Scene { model: &self.model, ui: &self.ui, theme: &self.theme, keys: &self.keys, now }
+    }
+
+    /// Takes in an event of the terminal.
+    pub fn event(&mut self, event: Event, now: Stamp) -> Vec<Effect> {
+        self.is_dirty = true;
+        let cx = Ctx { model: &self.model, now };
+        match event {
+            Event::Key(key) => Key::from_event(&key)
+                .map_or_else(Vec::new, |key| update::key(&mut self.ui, cx, &self.keys, key)),
+            Event::Paste(text) => update::paste(&mut self.ui, cx, &text),
+            Event::Mouse(mouse) => self.mouse(mouse, now),
+            Event::Resize(..) | Event::FocusGained | Event::FocusLost => Vec::new(),
+        }
+    }
+
+    /// Does an action.
+    pub fn act(&mut self, action: Action, now: Stamp) -> Vec<Effect> {
+        self.is_dirty = true;
+        update::update(&mut self.ui, Ctx { model: &self.model, now }, action)
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent, now: Stamp) -> Vec<Effect> {
+        let at = Position { x: mouse.column, y: mouse.row };
+        let over_panel = self.ui.drawn.panel.contains(at);
+        match mouse.kind {
+            MouseEventKind::ScrollDown | MouseEventKind::ScrollUp => {
+                self.ui.pane = if over_panel { Pane::Panel } else { Pane::Tree };
+                let action = if mouse.kind == MouseEventKind::ScrollDown { Action::Down } else { Action::Up };
+                (0..3).flat_map(|_| self.act(action, now)).collect()
+            }
+            MouseEventKind::Down(MouseButton::Left) => self.click(at, now),
+            _ => Vec::new(),
+        }
+    }
+
+    fn click(&mut self, at: Position, now: Stamp) -> Vec<Effect> {
+        let drawn = self.ui.drawn.clone();
+        if let Some((_, nth)) = drawn.tabs.iter().find(|(place, _)| place.contains(at)) {
+            self.ui.tab = Tab::ALL.get(*nth).copied().unwrap_or(self.ui.tab);
+            self.ui.scroll = None;
+        } else if drawn.tree.contains(at) {
+            let row = self.ui.tree.offset + usize::from(at.y - drawn.tree.y);
+            let again = self.ui.tree.selected_row(&self.model) == Some(row);
+            self.ui.pane = Pane::Tree;
+            self.ui.tree.select_row(&self.model, row);
+            if again {
+                return self.act(Action::Open, now);
+            }
+        } else if drawn.panel.contains(at) {
+            self.ui.pane = Pane::Panel;
+        }
+        let cx = Ctx { model: &self.model, now };
+        update::follow(&mut self.ui, cx)
+    }
+
+    /// Takes in news.
+    pub fn news(&mut self, news: News, now: Stamp) -> Vec<Effect> {
+        self.is_dirty = true;
+        match news {
+            News::Facts(batch) => {
+                if !batch.more && self.unread > 0 {
+                    self.unread -= 1;
+                }
+                let delta = self.model.apply_all(batch.facts);
+                let effects = update::changed(&mut self.ui, &self.model, &delta, now);
+                self.ui.is_loaded |= self.unread == 0;
+                effects
+            }
+            News::ThemeChanged => {
+                self.retheme();
+                Vec::new()
+            }
+            other => update::news(&mut self.ui, Ctx { model: &self.model, now }, other),
+        }
+    }
+
+    /// Lets time pass.
+    pub fn tick(&mut self, now: Stamp) -> Vec<Effect> {
+        let delta = self.model.advance(now);
+        let before = (self.ui.toasts.len(), self.ui.outbox.sent.len());
+        update::tick(&mut self.ui, &self.model, now);
+        self.is_dirty |= before != (self.ui.toasts.len(), self.ui.outbox.sent.len());
+        self.is_dirty |= self.ui.drawn.is_live || self.ui.outbox.is_waiting();
+        if delta.is_empty() {
+            return Vec::new();
+        }
+        self.is_dirty = true;
+        update::changed(&mut self.ui, &self.model, &delta, now)
+    }
+
+    fn retheme(&mut self) {
+        if let Some(name) = self.ui.settings.theme.clone() {
+            self.theme = (self.themes)(&name);
+        }
+    }
+
+    /// Returns when to look again though nothing came in.
+    fn patience(&self) -> Duration {
+        let turns = self.ui.drawn.is_live && !self.ui.settings.reduced_motion && !self.ui.settings.ascii;
+        if turns { TURN } else { COUNT }
+    }
+}
+
+/// Runs until it is left.
+pub async fn run(
+    app: &mut App,
+    stage: &mut impl Stage,
+    mut input: impl Stream<Item = io::Result<Event>> + Unpin,
+    incoming: &mut Incoming,
+    outside: &mut impl Outside,
+    clock: &impl Fn() -> Stamp,
+) -> io::Result<Leave> {
+    let mut drawn_at: Option<Instant> = None;
+    let mut batch = Vec::new();
+    app.is_dirty = true;
+    loop {
+        let frame_at = drawn_at.map_or_else(Instant::now, |at| at + FRAME_GAP);
+        if app.is_dirty && Instant::now() >= frame_at {
+            let now = clock();
+            stage.draw(&mut |area, buf| app.render(area, buf, now))?;
+            app.is_dirty = false;
+            drawn_at = Some(Instant::now());
+        }
+        let wake = if app.is_dirty { frame_at } else { Instant::now() + app.patience() };
+        let effects = tokio::select! {
+            biased;
+            leave = incoming.end.recv() => return Ok(leave.unwrap_or(Leave::Quit)),
+            event = input.next() => match event {
+                // A terminal that is gone ends the monitor, not the agents.
+                None | Some(Err(_)) => return Ok(Leave::Quit),
+                Some(Ok(event)) => app.event(event, clock()),
+            },
+            count = incoming.news.recv_many(&mut batch, DRAIN) => {
+                let now = clock();
+                if count == 0 { tokio::time::sleep_until(wake).await; }
+                batch.drain(..).flat_map(|news| app.news(news, now)).collect()
+            }
+            () = tokio::time::sleep_until(wake) => app.tick(clock()),
+        };
+        for effect in effects {
+            match effect {
+                Effect::Quit => return Ok(Leave::Quit),
+                Effect::Suspend | Effect::Edit(_) | Effect::Attach { .. } => return Ok(Leave::For(effect)),
+                Effect::Redraw => {
+                    app.retheme();
+                    stage.perform(&effect)?;
+                }
+                Effect::Copy(_) | Effect::Mouse(_) | Effect::Notify(_) => stage.perform(&effect)?,
+                other => outside.perform(other),
+            }
+        }
+    }
+}

@@ -1,0 +1,447 @@
+//! Everything the screen needs beside the model, in one plain struct. Changed by `update` alone; a frame writes
+//! back where it drew what, and nothing else.
+
+use std::collections::BTreeSet;
+
+use ratatui::layout::Rect;
+use tui_input::Input;
+
+use super::burn::Burn;
+use super::dialog::Form;
+use super::effect::PastEntry;
+use super::folds::{Folds, Policy};
+use super::log::Log;
+use super::needs::Needs;
+use super::sent::Outbox;
+use super::totals::Totals;
+use super::tree::Tree;
+use crate::control::Target;
+use crate::model::delta::Delta;
+use crate::model::id::CommandId;
+use crate::model::node::Node;
+use crate::model::time::Stamp;
+use crate::model::tree::Fold;
+use crate::model::{Model, NodeIx};
+use crate::monitor::input::key::Key;
+
+/// The six screens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum View {
+    Tree,
+    NeedsMe,
+    Overview,
+    History,
+    Sessions,
+    Settings,
+}
+
+impl View {
+    /// All of them, in the order of their keys.
+    pub const ALL: [Self; 6] =
+        [Self::Tree, Self::NeedsMe, Self::Overview, Self::History, Self::Sessions, Self::Settings];
+
+    /// Returns its name on screen.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tree => "Tree",
+            Self::NeedsMe => "Needs me",
+            Self::Overview => "Overview",
+            Self::History => "History",
+            Self::Sessions => "Sessions",
+            Self::Settings => "Settings",
+        }
+    }
+}
+
+/// The tabs of the panel beside the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Tab {
+    Why,
+    Thoughts,
+    Output,
+    Diff,
+    Result,
+    Handoff,
+    Events,
+}
+
+impl Tab {
+    /// All of them, in order.
+    pub const ALL: [Self; 7] =
+        [Self::Why, Self::Thoughts, Self::Output, Self::Diff, Self::Result, Self::Handoff, Self::Events];
+
+    /// Returns its name on screen.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Why => "Why",
+            Self::Thoughts => "Thoughts",
+            Self::Output => "Output",
+            Self::Diff => "Diff",
+            Self::Result => "Result",
+            Self::Handoff => "Handoff",
+            Self::Events => "Events",
+        }
+    }
+
+    /// Returns whether what is new comes at its end, so that it is worth following there.
+    pub fn follows_end(self) -> bool {
+        matches!(self, Self::Thoughts | Self::Output | Self::Events)
+    }
+
+    /// Returns the tab `by` places on, around the end.
+    #[must_use]
+    pub fn shifted(self, by: isize) -> Self {
+        let count = Self::ALL.len();
+        let at = Self::ALL.iter().position(|tab| *tab == self).unwrap_or(0);
+        let at = (at + count).saturating_add_signed(by) % count;
+        Self::ALL.get(at).copied().unwrap_or(self)
+    }
+}
+
+/// Where the keys go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pane {
+    Tree,
+    Panel,
+}
+
+/// What lies over the screen, the topmost last.
+#[derive(Debug, Clone)]
+pub enum Layer {
+    Help { scroll: usize },
+    Form(Box<Form>),
+    Palette(Palette),
+    Prompt(Prompt),
+}
+
+/// The command palette.
+#[derive(Debug, Clone, Default)]
+pub struct Palette {
+    pub input: Input,
+    pub at: usize,
+}
+
+/// A line that is typed at the foot of the screen.
+#[derive(Debug, Clone)]
+pub struct Prompt {
+    pub kind: PromptKind,
+    pub input: Input,
+    /// What was selected, to go back to.
+    pub before: Option<NodeIx>,
+}
+
+/// What the line is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptKind {
+    Find,
+    Filter,
+}
+
+/// The order of the roots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sort {
+    /// As they came.
+    #[default]
+    Created,
+    /// What needs somebody first, then what is live, then what is over.
+    State,
+    /// The latest sign of life first.
+    Recent,
+    /// The dearest first.
+    Cost,
+    Title,
+}
+
+impl Sort {
+    /// Returns its name on screen.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::State => "state",
+            Self::Recent => "recent",
+            Self::Cost => "cost",
+            Self::Title => "title",
+        }
+    }
+
+    /// Returns the next one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        match self {
+            Self::Created => Self::State,
+            Self::State => Self::Recent,
+            Self::Recent => Self::Cost,
+            Self::Cost => Self::Title,
+            Self::Title => Self::Created,
+        }
+    }
+}
+
+/// Something said in passing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Toast {
+    pub text: String,
+    pub is_error: bool,
+    pub until: Stamp,
+}
+
+/// What changes the screen and nothing else.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Settings {
+    pub expand_progress_tree: bool,
+    pub compact_mode: bool,
+    pub show_reasoning_panel: bool,
+    pub show_token_usage: bool,
+    pub auto_collapse_completed: bool,
+    pub notification_sound: bool,
+    pub notify_desktop: bool,
+    pub reduced_motion: bool,
+    pub ascii: bool,
+    pub stream: bool,
+    pub mouse: bool,
+    pub theme: Option<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            expand_progress_tree: true,
+            compact_mode: false,
+            show_reasoning_panel: true,
+            show_token_usage: true,
+            auto_collapse_completed: true,
+            notification_sound: false,
+            notify_desktop: false,
+            reduced_motion: false,
+            ascii: false,
+            stream: true,
+            mouse: false,
+            theme: None,
+        }
+    }
+}
+
+impl Settings {
+    /// Returns how the tree folds by itself.
+    pub fn policy(&self) -> Policy {
+        Policy {
+            expand: self.expand_progress_tree,
+            collapse_done: self.auto_collapse_completed,
+            compact: self.compact_mode,
+        }
+    }
+}
+
+/// Where the last frame drew what, for the mouse and for scrolling.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Drawn {
+    pub tree: Rect,
+    pub panel: Rect,
+    pub tabs: Vec<(Rect, usize)>,
+    /// How many lines the panel has in all, and how many of them it shows.
+    pub panel_lines: usize,
+    pub panel_height: usize,
+    /// Rows of a list view, and how many it shows.
+    pub list: Rect,
+    /// Whether something on screen moves or counts by itself.
+    pub is_live: bool,
+    /// Keys at the foot that were cut.
+    pub is_narrow: bool,
+}
+
+/// The list of a view other than the tree.
+#[derive(Debug, Clone, Default)]
+pub struct List {
+    pub at: usize,
+    pub offset: usize,
+}
+
+/// What left the tree, as far as it was read.
+#[derive(Debug, Default)]
+pub struct Past {
+    pub ticket: u64,
+    pub is_read: bool,
+    pub entries: Vec<PastEntry>,
+    pub trouble: Option<String>,
+}
+
+/// Everything the screen needs beside the model.
+#[derive(Debug)]
+pub struct Ui {
+    /// The project's name, for the header.
+    pub project: String,
+    pub view: View,
+    pub tree: Tree,
+    pub folds: Folds,
+    pub pane: Pane,
+    pub tab: Tab,
+    /// How far the panel is scrolled; `None` follows its end where it has one.
+    pub scroll: Option<usize>,
+    /// Tool calls and thoughts that are unfolded.
+    pub unfolded: bool,
+    /// Whether a narrow screen shows the panel instead of the tree.
+    pub is_panel_open: bool,
+    pub lists: [List; 6],
+    pub layers: Vec<Layer>,
+    pub found: String,
+    pub filter: String,
+    pub sort: Sort,
+    /// Where a range of marks began.
+    pub anchor: Option<NodeIx>,
+    pub pending: Vec<Key>,
+    pub outbox: Outbox,
+    pub toasts: Vec<Toast>,
+    pub settings: Settings,
+    pub mode: Option<String>,
+    pub totals: Totals,
+    pub needs: Needs,
+    pub burn: Burn,
+    pub log: Log,
+    pub past: Past,
+    pub diff: Option<(NodeIx, u64, Option<Result<String, String>>)>,
+    pub drawn: Drawn,
+    /// Whether the sources have told all that was there at the start.
+    pub is_loaded: bool,
+    pub hidden: BTreeSet<NodeIx>,
+    /// The last number given to a question.
+    ticket: u64,
+    /// Makes the ids of commands.
+    seed: u64,
+    sent: u64,
+}
+
+impl Ui {
+    /// Makes the state of a screen that has seen nothing yet.
+    pub fn new(project: impl Into<String>, settings: Settings, seed: u64) -> Self {
+        Self {
+            project: project.into(),
+            view: View::Tree,
+            tree: Tree::new(Fold::Open),
+            folds: Folds::default(),
+            pane: Pane::Tree,
+            tab: Tab::Why,
+            scroll: None,
+            unfolded: false,
+            is_panel_open: false,
+            lists: Default::default(),
+            layers: Vec::new(),
+            found: String::new(),
+            filter: String::new(),
+            sort: Sort::Created,
+            anchor: None,
+            pending: Vec::new(),
+            outbox: Outbox::default(),
+            toasts: Vec::new(),
+            settings,
+            mode: None,
+            totals: Totals::default(),
+            needs: Needs::default(),
+            burn: Burn::default(),
+            log: Log::default(),
+            past: Past::default(),
+            diff: None,
+            drawn: Drawn::default(),
+            is_loaded: false,
+            hidden: BTreeSet::new(),
+            ticket: 0,
+            seed,
+            sent: 0,
+        }
+    }
+
+    /// Takes in what changed in the model; returns what has come to need somebody.
+    pub fn follow(&mut self, model: &Model, delta: &Delta, now: Stamp) -> Vec<(super::needs::Need, NodeIx)> {
+        self.tree.update(model, delta);
+        self.folds.update(self.settings.policy(), &mut self.tree, model, delta);
+        self.totals.update(model, delta);
+        self.burn.update(model, delta, self.totals.spend.tokens().total(), now);
+        let new = self.needs.update(model, delta);
+        self.tree.settle(model);
+        new
+    }
+
+    /// Returns the selected node.
+    pub fn selected<'m>(&self, model: &'m Model) -> Option<(NodeIx, &'m Node)> {
+        let ix = self.focus_node(model)?;
+        model.get(ix).map(|node| (ix, node))
+    }
+
+    /// Returns the node that the view in front points at.
+    fn focus_node(&self, model: &Model) -> Option<NodeIx> {
+        match self.view {
+            View::NeedsMe => self.needs.iter().nth(self.list(View::NeedsMe).at).map(|(_, ix)| ix),
+            View::Sessions => {
+                super::update::sessions::rows(model).get(self.list(View::Sessions).at).map(|row| row.ix)
+            }
+            View::Tree | View::Overview | View::History | View::Settings => self.tree.selected,
+        }
+    }
+
+    /// Returns the list of a view.
+    pub fn list(&self, view: View) -> &List {
+        let [tree, needs, overview, history, sessions, settings] = &self.lists;
+        match view {
+            View::Tree => tree,
+            View::NeedsMe => needs,
+            View::Overview => overview,
+            View::History => history,
+            View::Sessions => sessions,
+            View::Settings => settings,
+        }
+    }
+
+    /// Returns the list of a view, to move in.
+    pub fn list_mut(&mut self, view: View) -> &mut List {
+        let [tree, needs, overview, history, sessions, settings] = &mut self.lists;
+        match view {
+            View::Tree => tree,
+            View::NeedsMe => needs,
+            View::Overview => overview,
+            View::History => history,
+            View::Sessions => sessions,
+            View::Settings => settings,
+        }
+    }
+
+    /// Returns a number for a new question; answers to earlier ones are late.
+    pub fn next_ticket(&mut self) -> u64 {
+        self.ticket += 1;
+        self.ticket
+    }
+
+    /// Makes an id for a command: no other monitor makes the same.
+    pub fn next_command_id(&mut self) -> CommandId {
+        self.sent += 1;
+        let mut bits = self.seed;
+        let mut text = String::new();
+        for _ in 0..12 {
+            text.extend(char::from_digit(u32::try_from(bits % 36).unwrap_or(0), 36));
+            bits /= 36;
+        }
+        CommandId::from(format!("cmd-{text}-{}", self.sent))
+    }
+
+    /// Says something in passing.
+    pub fn say(&mut self, text: impl Into<String>, is_error: bool, now: Stamp) {
+        /// Long enough to read a sentence; errors stay longer.
+        const SHOWN: std::time::Duration = std::time::Duration::from_secs(4);
+        let until = now.plus(if is_error { SHOWN * 2 } else { SHOWN });
+        self.toasts.retain(|toast| toast.until > now);
+        self.toasts.push(Toast { text: text.into(), is_error, until });
+    }
+
+    /// Returns the nodes that a command acts on: the marked ones, else the selected one.
+    pub fn aimed(&self, model: &Model) -> Vec<NodeIx> {
+        if self.tree.marked.is_empty() {
+            self.selected(model).map(|(ix, _)| ix).into_iter().collect()
+        } else {
+            self.tree.marked.iter().copied().collect()
+        }
+    }
+
+    /// Returns the commands that were sent from here about a target and have no ending yet.
+    pub fn waits_for(&self, target: &Target) -> bool {
+        self.outbox.sent.iter().any(|sent| sent.ended().is_none() && sent.what.ends_with(&target.name()))
+    }
+}

@@ -1,0 +1,120 @@
+//! Pause, resume, cancel and the other verbs: on the marked nodes, else on the selected one.
+//!
+//! What cannot be done says why. What destroys asks first, and names its reach. Nothing here changes the model:
+//! a command is sent, and only what comes back is believed.
+
+use super::Ctx;
+use crate::control::{self, Control, Target};
+use crate::model::command::{Command, PauseMode, Verb};
+use crate::model::status::StatusWord;
+use crate::monitor::app::dialog::answer::{self, Asked};
+use crate::monitor::app::dialog::ask::{self, Aim};
+use crate::monitor::app::dialog::{Form, Purpose};
+use crate::monitor::app::effect::Effect;
+use crate::monitor::app::ui::{Layer, Ui};
+
+/// Does a control on what is aimed at, or opens its dialog.
+pub fn control(ui: &mut Ui, cx: Ctx<'_>, what: Control) -> Vec<Effect> {
+    let nodes = ui.aimed(cx.model);
+    let (mut targets, mut allowed, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+    for ix in &nodes {
+        match control::channel(cx.model, *ix, what) {
+            Ok(target) => {
+                targets.push(target);
+                allowed.push(*ix);
+            }
+            Err(why) => refused.push(why),
+        }
+    }
+    if targets.is_empty() {
+        let why = refused.into_iter().next().unwrap_or_else(|| "Nothing is selected.".into());
+        ui.say(format!("Cannot {}: {why}", what.as_str()), true, cx.now);
+        return Vec::new();
+    }
+    match what {
+        Control::Pause => send_all(ui, cx, &targets, &Verb::Pause { mode: PauseMode::Freeze }),
+        Control::Drain => send_all(ui, cx, &targets, &Verb::Pause { mode: PauseMode::Drain }),
+        Control::Resume => send_all(ui, cx, &targets, &Verb::Resume),
+        Control::Cancel
+        | Control::Retry
+        | Control::Skip
+        | Control::Approve
+        | Control::Reject
+        | Control::Answer
+        | Control::Tell
+        | Control::Accept
+        | Control::Raise => {
+            let form = Aim { model: cx.model, nodes: &allowed, targets, refused }.ask(what);
+            open(ui, cx, form)
+        }
+    }
+}
+
+/// Rejects a proposal; what is no proposal but asks something is denied.
+pub fn reject(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    let asks = ui.selected(cx.model).is_some_and(|(_, node)| {
+        node.status.word() != StatusWord::Offered
+            && node.more().is_some_and(|more| !more.questions.is_empty())
+    });
+    if asks { answer(ui, cx) } else { control(ui, cx, Control::Reject) }
+}
+
+/// Opens the first question of the selected node.
+pub fn answer(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    let Some((ix, node)) = ui.selected(cx.model) else { return Vec::new() };
+    match control::channel(cx.model, ix, Control::Answer) {
+        Ok(target) => {
+            if let Some(question) = node.more().and_then(|more| more.questions.first()) {
+                ui.layers.push(Layer::Form(Box::new(ask::question(target, question))));
+            }
+        }
+        Err(why) => ui.say(format!("Cannot answer: {why}"), true, cx.now),
+    }
+    Vec::new()
+}
+
+/// Opens the dialog that hands a task over.
+pub fn delegate(ui: &mut Ui) -> Vec<Effect> {
+    ui.layers.push(Layer::Form(Box::new(ask::delegate())));
+    Vec::new()
+}
+
+/// Opens a form, and asks the engine's own kernel what its command would touch.
+pub fn open(ui: &mut Ui, cx: Ctx<'_>, mut form: Form) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    if let Purpose::Control(Control::Cancel | Control::Skip | Control::Retry, targets) = &form.purpose
+        && let [target] = targets.as_slice()
+        && let Ok(Asked::Commands(commands)) = answer::read(&form, cx.now)
+        && let Some((_, verb)) = commands.into_iter().next()
+    {
+        let ticket = ui.next_ticket();
+        let command = Box::new(command(ui, cx, target, verb));
+        effects.push(Effect::Preview { ticket, source: target.source, command });
+        form.ticket = Some(ticket);
+    }
+    ui.layers.push(Layer::Form(Box::new(form)));
+    effects
+}
+
+/// Sends the same verb to several targets.
+pub fn send_all(ui: &mut Ui, cx: Ctx<'_>, targets: &[Target], verb: &Verb) -> Vec<Effect> {
+    targets.iter().map(|target| send(ui, cx, target, verb.clone())).collect()
+}
+
+/// Sends one command, and remembers that it was sent.
+pub fn send(ui: &mut Ui, cx: Ctx<'_>, target: &Target, verb: Verb) -> Effect {
+    let command = command(ui, cx, target, verb);
+    ui.outbox.push(&command, cx.now);
+    Effect::Send(target.source, Box::new(command))
+}
+
+fn command(ui: &mut Ui, cx: Ctx<'_>, target: &Target, verb: Verb) -> Command {
+    Command {
+        id: ui.next_command_id(),
+        verb,
+        delegation_id: target.delegation.clone(),
+        subtask_id: target.step.clone(),
+        by: Some("monitor".into()),
+        at: cx.now,
+    }
+}

@@ -1,0 +1,186 @@
+//! Keys: to the text that is typed, to what lies over the screen, or through the keymap to an action.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+use tui_input::{Input, InputRequest};
+
+use super::{Ctx, control, find, palette, update};
+use crate::monitor::app::dialog::answer::{self, Asked};
+use crate::monitor::app::dialog::{Field, Form};
+use crate::monitor::app::effect::Effect;
+use crate::monitor::app::ui::{Layer, Ui};
+use crate::monitor::input::action::Action;
+use crate::monitor::input::key::Key;
+use crate::monitor::input::keymap::{Context, Keymap, Pressed};
+
+/// Takes a key.
+pub fn key(ui: &mut Ui, cx: Ctx<'_>, keys: &Keymap, key: Key) -> Vec<Effect> {
+    let context = if ui.layers.is_empty() { Context::Normal } else { Context::Dialog };
+    if context == Context::Dialog
+        && let Some(request) = request_of(key)
+        && type_in(ui, request)
+    {
+        return after_typing(ui, cx);
+    }
+    match keys.press(context, &mut ui.pending, key) {
+        Pressed::Do(action) => update(ui, cx, action),
+        Pressed::Wait | Pressed::Nothing => Vec::new(),
+    }
+}
+
+/// Takes pasted text: into the field that takes text, and nowhere else.
+pub fn paste(ui: &mut Ui, cx: Ctx<'_>, text: &str) -> Vec<Effect> {
+    let text = crate::model::text::line(text);
+    let mut typed = false;
+    for c in text.chars() {
+        typed |= type_in(ui, InputRequest::InsertChar(c));
+    }
+    if typed { after_typing(ui, cx) } else { Vec::new() }
+}
+
+/// Returns what a key does to a line of text.
+fn request_of(key: Key) -> Option<InputRequest> {
+    if let Some(c) = key.typed() {
+        return Some(InputRequest::InsertChar(c));
+    }
+    let control = key.modifiers() == KeyModifiers::CONTROL;
+    Some(match key.code() {
+        KeyCode::Backspace => InputRequest::DeletePrevChar,
+        KeyCode::Delete => InputRequest::DeleteNextChar,
+        KeyCode::Left if control => InputRequest::GoToPrevWord,
+        KeyCode::Right if control => InputRequest::GoToNextWord,
+        KeyCode::Left => InputRequest::GoToPrevChar,
+        KeyCode::Right => InputRequest::GoToNextChar,
+        KeyCode::Home => InputRequest::GoToStart,
+        KeyCode::End => InputRequest::GoToEnd,
+        KeyCode::Char('a') if control => InputRequest::GoToStart,
+        KeyCode::Char('e') if control => InputRequest::GoToEnd,
+        KeyCode::Char('w') if control => InputRequest::DeletePrevWord,
+        KeyCode::Char('u') if control => InputRequest::DeleteLine,
+        KeyCode::Char('k') if control => InputRequest::DeleteTillEnd,
+        _ => return None,
+    })
+}
+
+/// Returns the line that takes text now.
+fn line(ui: &mut Ui) -> Option<&mut Input> {
+    match ui.layers.last_mut()? {
+        Layer::Prompt(prompt) => Some(&mut prompt.input),
+        Layer::Palette(palette) => Some(&mut palette.input),
+        Layer::Form(form) => match form.focused()? {
+            Field::Text { input, .. } => Some(input),
+            Field::Choice { .. } | Field::Checks { .. } => None,
+        },
+        Layer::Help { .. } => None,
+    }
+}
+
+fn type_in(ui: &mut Ui, request: InputRequest) -> bool {
+    let Some(input) = line(ui) else { return false };
+    // What comes back is only whether the value or the cursor changed.
+    let _ = input.handle(request);
+    true
+}
+
+fn after_typing(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    match ui.layers.last_mut() {
+        Some(Layer::Prompt(prompt)) => {
+            let (kind, text, before) = (prompt.kind, prompt.input.value().to_owned(), prompt.before);
+            find::typed(ui, cx, kind, &text, before)
+        }
+        Some(Layer::Palette(palette)) => {
+            palette.at = 0;
+            Vec::new()
+        }
+        Some(Layer::Form(_) | Layer::Help { .. }) | None => Vec::new(),
+    }
+}
+
+/// Does an action of a dialog.
+pub fn act(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
+    match action {
+        Action::DialogNo => return close(ui, cx),
+        Action::DialogYes => return accept(ui, cx),
+        _ => {}
+    }
+    match ui.layers.last_mut() {
+        Some(Layer::Form(form)) => move_in_form(form, action),
+        Some(Layer::Palette(palette)) => {
+            let last = palette::matching(palette.input.value()).len().saturating_sub(1);
+            palette.at = match action {
+                Action::DialogUp | Action::DialogPrevious => palette.at.saturating_sub(1),
+                _ => (palette.at + 1).min(last),
+            };
+        }
+        Some(Layer::Help { scroll }) => {
+            *scroll = match action {
+                Action::DialogUp | Action::DialogPrevious => scroll.saturating_sub(1),
+                Action::DialogNext | Action::DialogToggle => scroll.saturating_add(10),
+                _ => scroll.saturating_add(1),
+            };
+        }
+        Some(Layer::Prompt(_)) | None => {}
+    }
+    Vec::new()
+}
+
+fn move_in_form(form: &mut Form, action: Action) {
+    match action {
+        Action::DialogNext => form.next(),
+        Action::DialogPrevious => form.previous(),
+        Action::DialogUp => form.up(),
+        Action::DialogDown => form.down(),
+        Action::DialogToggle => form.toggle(),
+        _ => {}
+    }
+}
+
+/// Closes what is in front without doing it.
+fn close(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    match ui.layers.pop() {
+        Some(Layer::Prompt(prompt)) => {
+            match prompt.kind {
+                crate::monitor::app::ui::PromptKind::Find => {
+                    ui.found.clear();
+                    if let Some(before) = prompt.before {
+                        ui.tree.select(cx.model, before);
+                    }
+                }
+                crate::monitor::app::ui::PromptKind::Filter => {
+                    ui.filter.clear();
+                    find::resift(ui, cx.model);
+                }
+            }
+            super::motion::follow(ui, cx)
+        }
+        Some(Layer::Form(_) | Layer::Palette(_) | Layer::Help { .. }) | None => Vec::new(),
+    }
+}
+
+/// Does what is in front.
+fn accept(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    match ui.layers.pop() {
+        Some(Layer::Palette(open)) => palette::run(ui, cx, open.input.value(), open.at),
+        Some(Layer::Form(form)) => finish(ui, cx, *form),
+        Some(Layer::Prompt(_) | Layer::Help { .. }) | None => Vec::new(),
+    }
+}
+
+fn finish(ui: &mut Ui, cx: Ctx<'_>, form: Form) -> Vec<Effect> {
+    match answer::read(&form, cx.now) {
+        Ok(Asked::Commands(commands)) => {
+            commands.into_iter().map(|(target, verb)| control::send(ui, cx, &target, verb)).collect()
+        }
+        Ok(Asked::Delegate(handover)) => vec![Effect::Delegate(Box::new(handover))],
+        Ok(Asked::Mode(mode)) => {
+            ui.mode = Some(mode);
+            Vec::new()
+        }
+        Ok(Asked::Save { place, .. }) => super::settings::save(ui, cx, place),
+        Ok(Asked::Nothing) => Vec::new(),
+        Err(missing) => {
+            ui.say(missing, true, cx.now);
+            ui.layers.push(Layer::Form(Box::new(form)));
+            Vec::new()
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! What comes from outside: facts, answers to questions, and time.
+
+use super::{Ctx, find, motion};
+use crate::model::Model;
+use crate::model::delta::Delta;
+use crate::model::status::StatusWord;
+use crate::model::time::Stamp;
+use crate::monitor::app::dialog::{Note, Tone};
+use crate::monitor::app::effect::{Effect, News};
+use crate::monitor::app::ui::{Layer, Ui};
+
+/// Takes in that the model changed.
+pub fn changed(ui: &mut Ui, model: &Model, delta: &Delta, now: Stamp) -> Vec<Effect> {
+    let cx = Ctx { model, now };
+    let needs = ui.follow(model, delta, now);
+    find::resift(ui, model);
+    let mut effects = motion::follow(ui, cx);
+    effects.extend(receipts(ui, cx));
+    // What was there already when the screen opened is no news.
+    if ui.is_loaded && (ui.settings.notification_sound || ui.settings.notify_desktop) {
+        effects.extend(needs.into_iter().filter_map(|(need, ix)| {
+            let title = model.get(ix)?.title.as_deref().unwrap_or("a step").to_owned();
+            Some(Effect::Notify(format!("{title}: {}", need.as_str())))
+        }));
+        effects.extend(endings(model, delta).map(Effect::Notify));
+    }
+    effects
+}
+
+fn endings(model: &Model, delta: &Delta) -> impl Iterator<Item = String> {
+    delta.changed.iter().filter_map(|ix| {
+        let node = model.get(*ix).filter(|node| node.parent().is_none())?;
+        let word = node.status.word();
+        let is_new = node.clocks.ended.is_some() && node.clocks.ended == node.clocks.since;
+        let title = node.title.as_deref().unwrap_or("A delegation");
+        (is_new && word == StatusWord::Done).then(|| format!("{title}: done"))
+    })
+}
+
+fn receipts(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    let _ = ui.outbox.update(cx.model, cx.now);
+    Vec::new()
+}
+
+/// Takes in an answer. Facts are applied by the loop, which owns the model.
+pub fn news(ui: &mut Ui, cx: Ctx<'_>, news: News) -> Vec<Effect> {
+    match news {
+        News::Facts(_) | News::ThemeChanged => {}
+        News::NotSent { command, why } => ui.outbox.not_sent(&command, &why, cx.now),
+        News::Previewed { ticket, lines } | News::Explained { ticket, lines } => answer(ui, ticket, lines),
+        News::Log { ticket, lines, from_start } => {
+            if ui.log.ticket == ticket {
+                if from_start {
+                    let session = ui.log.session.clone();
+                    ui.log.follow(session, ticket);
+                }
+                ui.log.extend(lines);
+            }
+        }
+        News::History { ticket, entries, trouble } => {
+            if ui.past.ticket == ticket {
+                ui.past.entries = entries;
+                ui.past.trouble = trouble;
+                ui.past.is_read = true;
+            }
+        }
+        News::Diff { ticket, text } => {
+            if let Some((_, _, answer)) = ui.diff.as_mut().filter(|(_, asked, _)| *asked == ticket) {
+                *answer = Some(text);
+            }
+        }
+        News::Said { text, is_error } => ui.say(text, is_error, cx.now),
+    }
+    Vec::new()
+}
+
+/// Fills the form that asked; a late answer finds none.
+fn answer(ui: &mut Ui, ticket: u64, lines: Vec<String>) {
+    for layer in &mut ui.layers {
+        if let Layer::Form(form) = layer
+            && form.ticket == Some(ticket)
+        {
+            form.ticket = None;
+            form.notes.extend(lines.into_iter().map(|line| Note::new(Tone::Dim, line)));
+            return;
+        }
+    }
+}
+
+/// Lets time pass: toasts and receipts that were shown long enough go.
+pub fn tick(ui: &mut Ui, model: &Model, now: Stamp) {
+    ui.toasts.retain(|toast| toast.until > now);
+    let _ = ui.outbox.update(model, now);
+}

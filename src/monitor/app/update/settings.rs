@@ -1,0 +1,155 @@
+//! The settings that change the screen, each with its name and what it does; toggled live, saved when asked.
+
+use super::Ctx;
+use crate::monitor::app::dialog::ask::HOW;
+use crate::monitor::app::dialog::{Choice, Field, Form, Note, Purpose, Tone};
+use crate::monitor::app::effect::{Effect, SavePlace};
+use crate::monitor::app::ui::{Layer, Settings, Ui};
+use crate::monitor::view::theme::Theme;
+
+/// A setting that is on or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    ExpandProgressTree,
+    CompactMode,
+    ShowReasoningPanel,
+    ShowTokenUsage,
+    AutoCollapseCompleted,
+    NotificationSound,
+    NotifyDesktop,
+    ReducedMotion,
+    Ascii,
+    Stream,
+    Mouse,
+}
+
+/// Every setting, with its name in the file and what it does.
+pub const SETTINGS: [(Setting, &str, &str); 11] = [
+    (Setting::ExpandProgressTree, "expandProgressTree", "what is live is unfolded at first"),
+    (Setting::CompactMode, "compactMode", "one line for each delegation"),
+    (Setting::ShowReasoningPanel, "showReasoningPanel", "the panel beside the tree"),
+    (Setting::ShowTokenUsage, "showTokenUsage", "the tokens below it"),
+    (Setting::AutoCollapseCompleted, "autoCollapseCompleted", "what is done folds by itself"),
+    (Setting::NotificationSound, "notificationSound", "ring when something ends or needs you"),
+    (Setting::NotifyDesktop, "notifyDesktop", "tell the desktop, where the terminal can"),
+    (Setting::ReducedMotion, "reducedMotion", "nothing moves by itself"),
+    (Setting::Ascii, "ascii", "plain characters for lines and marks"),
+    (Setting::Stream, "stream", "follow what the selected agent prints"),
+    (Setting::Mouse, "mouse", "click and scroll; the terminal's own selection then needs Shift"),
+];
+
+impl Setting {
+    /// Returns its switch.
+    pub fn of(self, settings: &mut Settings) -> &mut bool {
+        match self {
+            Self::ExpandProgressTree => &mut settings.expand_progress_tree,
+            Self::CompactMode => &mut settings.compact_mode,
+            Self::ShowReasoningPanel => &mut settings.show_reasoning_panel,
+            Self::ShowTokenUsage => &mut settings.show_token_usage,
+            Self::AutoCollapseCompleted => &mut settings.auto_collapse_completed,
+            Self::NotificationSound => &mut settings.notification_sound,
+            Self::NotifyDesktop => &mut settings.notify_desktop,
+            Self::ReducedMotion => &mut settings.reduced_motion,
+            Self::Ascii => &mut settings.ascii,
+            Self::Stream => &mut settings.stream,
+            Self::Mouse => &mut settings.mouse,
+        }
+    }
+
+    /// Returns whether it is on.
+    pub fn is_on(self, settings: &Settings) -> bool {
+        *self.of(&mut settings.clone())
+    }
+}
+
+/// Switches a setting.
+pub fn toggle(ui: &mut Ui, cx: Ctx<'_>, setting: Setting) -> Vec<Effect> {
+    let switch = setting.of(&mut ui.settings);
+    *switch = !*switch;
+    let is_on = *switch;
+    let name = SETTINGS.iter().find(|(one, ..)| *one == setting).map_or("", |(_, name, _)| name);
+    ui.say(format!("{name} is {}.", if is_on { "on" } else { "off" }), false, cx.now);
+    match setting {
+        Setting::ExpandProgressTree | Setting::CompactMode | Setting::AutoCollapseCompleted => {
+            let policy = ui.settings.policy();
+            ui.folds.apply(policy, &mut ui.tree, cx.model);
+            ui.tree.settle(cx.model);
+            Vec::new()
+        }
+        Setting::Mouse => vec![Effect::Mouse(is_on)],
+        Setting::ShowReasoningPanel
+        | Setting::ShowTokenUsage
+        | Setting::NotificationSound
+        | Setting::NotifyDesktop
+        | Setting::ReducedMotion
+        | Setting::Ascii
+        | Setting::Stream => Vec::new(),
+    }
+}
+
+/// Goes to the next theme.
+pub fn next_theme(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    let names: Vec<&str> = Theme::built_in_names().collect();
+    let now = ui.settings.theme.as_deref().unwrap_or("midnight");
+    let at = names.iter().position(|name| *name == now).map_or(0, |at| at + 1);
+    if let Some(next) = names.get(at % names.len().max(1)) {
+        ui.settings.theme = Some((*next).to_owned());
+        ui.say(format!("Theme {next}."), false, cx.now);
+    }
+    vec![Effect::Redraw]
+}
+
+/// The modes of the control interface, from the most careful on.
+const MODES: [&str; 4] = ["manual", "hint", "smart", "auto"];
+
+/// Goes to the next mode; one that hands work over by itself is asked for first.
+pub fn cycle_mode(ui: &mut Ui) -> Vec<Effect> {
+    let at = ui.mode.as_deref().and_then(|mode| MODES.iter().position(|one| *one == mode));
+    let next = MODES.get(at.map_or(1, |at| (at + 1) % MODES.len())).copied().unwrap_or("manual");
+    if matches!(next, "smart" | "auto") {
+        let note = "In this mode work is handed over without asking you each time.";
+        let form = Form {
+            purpose: Purpose::Mode(next.to_owned()),
+            title: format!("Switch to mode {next}?"),
+            notes: vec![Note::new(Tone::Warn, note)],
+            fields: Vec::new(),
+            focus: 0,
+            yes: "switch",
+            ticket: None,
+        };
+        ui.layers.push(Layer::Form(Box::new(form)));
+    } else {
+        ui.mode = Some(next.to_owned());
+    }
+    Vec::new()
+}
+
+/// Asks where the settings are to be kept.
+pub fn ask_save(ui: &mut Ui) {
+    let places = vec![
+        Choice::new("project", "this project", "`.quarterdeck/monitor.toml`"),
+        Choice::new("user", "everywhere", "your own configuration folder"),
+    ];
+    let form = Form {
+        purpose: Purpose::Save("screen".into()),
+        title: "Keep these settings".into(),
+        notes: Vec::new(),
+        fields: vec![Field::choice(HOW, places)],
+        focus: 0,
+        yes: "keep",
+        ticket: None,
+    };
+    ui.layers.push(Layer::Form(Box::new(form)));
+}
+
+/// Keeps the settings.
+pub fn save(ui: &mut Ui, cx: Ctx<'_>, place: &str) -> Vec<Effect> {
+    let place = if place == "user" { SavePlace::User } else { SavePlace::Project };
+    match toml::to_string(&ui.settings) {
+        Ok(text) => vec![Effect::Save { place, text }],
+        Err(error) => {
+            ui.say(format!("The settings cannot be written: {error}"), true, cx.now);
+            Vec::new()
+        }
+    }
+}

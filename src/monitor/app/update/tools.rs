@@ -1,0 +1,281 @@
+//! Views, and what can be done with a node beside steering it: open, copy, export, edit, attach, ask why.
+
+use std::path::PathBuf;
+
+use super::Ctx;
+use crate::control;
+use crate::model::node::{Node, NodeKind};
+use crate::model::status::StatusWord;
+use crate::monitor::app::dialog::{Form, Note, Tone, ask};
+use crate::monitor::app::effect::Effect;
+use crate::monitor::app::needs::Need;
+use crate::monitor::app::ui::{Layer, Pane, Tab, Ui, View};
+use crate::report::json;
+
+/// Shows another view.
+pub fn view(ui: &mut Ui, view: View) -> Vec<Effect> {
+    ui.view = view;
+    ui.pane = Pane::Tree;
+    ui.is_panel_open = false;
+    if view == View::History {
+        let ticket = ui.next_ticket();
+        ui.past.ticket = ticket;
+        return vec![Effect::History { ticket }];
+    }
+    Vec::new()
+}
+
+/// Returns how many rows a view's list has.
+pub fn list_len(ui: &Ui, cx: Ctx<'_>, view: View) -> usize {
+    match view {
+        View::Tree => ui.tree.len(),
+        View::NeedsMe => ui.needs.len(),
+        View::Overview => 0,
+        View::History => ui.past.entries.len(),
+        View::Sessions => super::sessions::rows(cx.model).len(),
+        View::Settings => super::SETTINGS.len() + 1,
+    }
+}
+
+/// Opens what is pointed at: its children, its panel, its dialog.
+pub fn open(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    match ui.view {
+        View::Tree => open_node(ui, cx),
+        View::NeedsMe => open_need(ui, cx),
+        View::Sessions => jump(ui, cx),
+        View::Settings => open_setting(ui, cx),
+        View::Overview | View::History => Vec::new(),
+    }
+}
+
+fn open_node(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    if ui.pane == Pane::Panel {
+        ui.unfolded = !ui.unfolded;
+        return Vec::new();
+    }
+    let Some((ix, node)) = ui.selected(cx.model) else { return Vec::new() };
+    if ui
+        .needs
+        .get(ix)
+        .is_some_and(|need| need != Need::Silence && need != Need::Budget && need != Need::Overdue)
+    {
+        return deal(ui, cx);
+    }
+    if !node.children().is_empty() && !ui.tree.is_open(ix) {
+        return super::motion::go(ui, cx, crate::monitor::input::action::Action::Expand);
+    }
+    ui.pane = Pane::Panel;
+    ui.is_panel_open = true;
+    Vec::new()
+}
+
+/// Opens the dialog for what a node needs.
+fn deal(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    let Some((ix, node)) = ui.selected(cx.model) else { return Vec::new() };
+    match ui.needs.get(ix) {
+        Some(Need::Question) => super::control::answer(ui, cx),
+        Some(Need::Approval) => super::control::control(ui, cx, control::Control::Approve),
+        Some(Need::Failure | Need::Review | Need::Blocked) => match control::target(cx.model, node) {
+            Ok(target) => {
+                if let Some(form) = ask::failure(cx.model, ix, target) {
+                    ui.layers.push(Layer::Form(Box::new(form)));
+                }
+                Vec::new()
+            }
+            Err(_) => jump(ui, cx),
+        },
+        Some(Need::Overdue | Need::Budget | Need::Silence) | None => jump(ui, cx),
+    }
+}
+
+fn open_need(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    if ui.needs.is_empty() { Vec::new() } else { deal(ui, cx) }
+}
+
+/// Goes to the node in the tree.
+fn jump(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    if let Some((ix, _)) = ui.selected(cx.model) {
+        ui.view = View::Tree;
+        ui.tree.select(cx.model, ix);
+    }
+    super::motion::follow(ui, cx)
+}
+
+fn open_setting(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    let at = ui.list(View::Settings).at;
+    match super::SETTINGS.get(at) {
+        Some((setting, ..)) => super::settings::toggle(ui, cx, *setting),
+        None => {
+            super::settings::ask_save(ui);
+            Vec::new()
+        }
+    }
+}
+
+/// Goes back one step: out of the panel, off the filter, off the marks, to the tree.
+pub fn back(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    if ui.pane == Pane::Panel {
+        ui.pane = Pane::Tree;
+        ui.is_panel_open = false;
+    } else if !ui.tree.marked.is_empty() {
+        ui.tree.marked.clear();
+    } else if !ui.filter.is_empty() {
+        ui.filter.clear();
+        super::find::resift(ui, cx.model);
+    } else if !ui.found.is_empty() {
+        ui.found.clear();
+    } else {
+        ui.view = View::Tree;
+    }
+    Vec::new()
+}
+
+/// Says why the selected node does not run.
+pub fn why(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    let Some((_, node)) = ui.selected(cx.model) else { return Vec::new() };
+    let title = node.title.as_deref().unwrap_or("it").to_owned();
+    let mut form = Form::message(format!("Why: {title}"), what_it_does(node, cx));
+    let mut effects = Vec::new();
+    if let Ok(target) = control::target(cx.model, node) {
+        let ticket = ui.next_ticket();
+        form.ticket = Some(ticket);
+        effects.push(Effect::Explain { ticket, target });
+    }
+    ui.layers.push(Layer::Form(Box::new(form)));
+    effects
+}
+
+/// What the model alone can say.
+fn what_it_does(node: &Node, cx: Ctx<'_>) -> Vec<Note> {
+    let word = node.status.word();
+    let since = node.clocks.since.map(|since| crate::report::measure::duration(cx.now.since(since)));
+    let mut text = format!("It is {}", word.as_str());
+    if let Some(since) = since {
+        text = format!("{text} for {since}");
+    }
+    let mut notes = vec![Note::new(Tone::Plain, format!("{text}."))];
+    notes.extend(node.status.why().map(|why| Note::new(Tone::Dim, why.to_owned())));
+    if word == StatusWord::Queued {
+        let waits = node.depends_on.iter().flatten().map(ToString::to_string).collect::<Vec<_>>();
+        if !waits.is_empty() {
+            notes.push(Note::new(Tone::Dim, format!("It comes after {}.", waits.join(", "))));
+        }
+    }
+    notes
+}
+
+/// Copies the id of the selected node, or the name of a file that it made.
+pub fn copy(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    let Some((_, node)) = ui.selected(cx.model) else { return Vec::new() };
+    let text = match ui.tab {
+        Tab::Result if ui.pane == Pane::Panel => {
+            node.outcome.as_ref().and_then(|outcome| outcome.summary.clone())
+        }
+        _ => None,
+    };
+    let Some(text) = text.or_else(|| node.keys.first().map(ToString::to_string)) else { return Vec::new() };
+    ui.say(format!("Copied {}.", crate::report::cells::fit(&text, 40)), false, cx.now);
+    vec![Effect::Copy(text)]
+}
+
+/// Opens a file of the selected node in the person's editor.
+pub fn edit(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    let Some((_, node)) = ui.selected(cx.model) else { return Vec::new() };
+    let workspace = node.more().and_then(|more| more.workspace.as_deref()).unwrap_or_default();
+    let file = node.outcome.as_ref().and_then(|outcome| {
+        let artifact = outcome.artifacts.iter().find_map(|artifact| artifact.path.as_ref());
+        artifact.or(outcome.files_modified.first())
+    });
+    match file {
+        Some(file) => vec![Effect::Edit(PathBuf::from(workspace).join(file))],
+        None => {
+            ui.say("It names no file that could be opened.", true, cx.now);
+            Vec::new()
+        }
+    }
+}
+
+/// Writes the selected node with all below it, or the history, to a file.
+pub fn export(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    if ui.view == View::History {
+        let lines: Vec<&str> = ui.past.entries.iter().map(|entry| &*entry.record).collect();
+        let text = format!("[{}]\n", lines.join(",\n"));
+        return vec![Effect::Export { name: "quarterdeck-history.json".into(), text }];
+    }
+    let Some((ix, node)) = ui.selected(cx.model) else { return Vec::new() };
+    let id = node.keys.first().map(ToString::to_string).unwrap_or_default();
+    let safe: String =
+        id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' }).collect();
+    match serde_json::to_string_pretty(&json::tree(cx.model, &[ix])) {
+        Ok(text) => vec![Effect::Export { name: format!("{safe}.json"), text: format!("{text}\n") }],
+        Err(error) => {
+            ui.say(format!("It cannot be written: {error}"), true, cx.now);
+            Vec::new()
+        }
+    }
+}
+
+/// Opens the agent's own program on the session of the selected node.
+pub fn attach(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    let Some((_, node)) = ui.selected(cx.model) else { return Vec::new() };
+    match attachable(node) {
+        Ok(argv) => {
+            let folder = node.more().and_then(|more| more.workspace.as_deref()).map(str::to_owned);
+            vec![Effect::Attach { argv, folder }]
+        }
+        Err(why) => {
+            ui.say(why, true, cx.now);
+            Vec::new()
+        }
+    }
+}
+
+/// Returns how the agent's own program is opened on a session.
+fn attachable(node: &Node) -> Result<Vec<String>, String> {
+    use crate::model::key::NodeKey;
+    let session = node.keys.iter().find_map(|key| match key {
+        NodeKey::CliSession(tool, id) => Some((&**tool, &**id)),
+        _ => None,
+    });
+    let Some((tool, id)) = session else {
+        return Err(match node.kind {
+            NodeKind::Delegation | NodeKind::Group => {
+                "Attach to one of its agents: this is no session.".into()
+            }
+            NodeKind::Subtask | NodeKind::Session | NodeKind::Agent => {
+                "Its agent has no session that its own program could open.".into()
+            }
+        });
+    };
+    // An id that could be an option, or a second word, is none.
+    if id.is_empty() || id.starts_with('-') || id.contains(char::is_whitespace) {
+        return Err(format!("The session's id is odd: {id:?}."));
+    }
+    let words: &[&str] = match tool {
+        "claude" => &["claude", "--resume"],
+        "codex" => &["codex", "resume"],
+        "opencode" => &["opencode", "--session"],
+        "gemini" => &["gemini", "--resume"],
+        other => return Err(format!("It is not known how {other} opens a session.")),
+    };
+    Ok(words.iter().map(|word| (*word).to_owned()).chain([id.to_owned()]).collect())
+}
+
+/// Shows what the selected node changed.
+pub fn diff(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    ui.tab = Tab::Diff;
+    ui.scroll = None;
+    ui.is_panel_open = true;
+    load_diff(ui, cx)
+}
+
+/// Asks for the diff of the selected node, where it has a work tree of its own.
+pub fn load_diff(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    let Some((ix, node)) = ui.selected(cx.model) else { return Vec::new() };
+    let Some(workspace) = node.more().and_then(|more| more.workspace.as_deref()).map(str::to_owned) else {
+        return Vec::new();
+    };
+    let ticket = ui.next_ticket();
+    ui.diff = Some((ix, ticket, None));
+    vec![Effect::Diff { ticket, workspace }]
+}

@@ -1,0 +1,146 @@
+//! The terminal itself: taken on entry, given back whatever happens, and written to in one go.
+
+use std::io::{self, BufWriter, Stdout, Write};
+use std::process::Command;
+
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::event::{
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, EventStream,
+};
+use crossterm::terminal::{
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode,
+};
+use crossterm::{cursor, execute, queue};
+use ratatui::backend::CrosstermBackend;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::app::effect::Effect;
+
+/// Where the monitor is drawn and where its keys come from.
+pub trait Stage {
+    /// Draws a frame; only what changed is written.
+    fn draw(&mut self, render: &mut dyn FnMut(Rect, &mut Buffer)) -> io::Result<()>;
+
+    /// Does what concerns the terminal alone.
+    fn perform(&mut self, effect: &Effect) -> io::Result<()>;
+}
+
+/// The real terminal.
+pub struct Terminal {
+    terminal: ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    has_mouse: bool,
+}
+
+impl Terminal {
+    /// Takes the terminal. A panic gives it back before it says anything.
+    pub fn take() -> io::Result<Self> {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            give_back();
+            before(info);
+        }));
+        enter()?;
+        let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()));
+        Ok(Self { terminal: ratatui::Terminal::new(backend)?, has_mouse: false })
+    }
+
+    /// Returns the keys and what else the terminal says.
+    pub fn events() -> EventStream {
+        EventStream::new()
+    }
+
+    /// Gives the terminal to somebody else for a while.
+    pub fn lend(&mut self, borrow: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        give_back();
+        let outcome = borrow();
+        enter()?;
+        if self.has_mouse {
+            execute!(io::stdout(), EnableMouseCapture)?;
+        }
+        self.terminal.clear()?;
+        outcome
+    }
+
+    /// Runs a program in the terminal, and comes back when it ends.
+    pub fn run(&mut self, argv: &[String], folder: Option<&str>) -> io::Result<()> {
+        let Some((program, arguments)) = argv.split_first() else { return Ok(()) };
+        let mut command = Command::new(program);
+        command.args(arguments);
+        if let Some(folder) = folder {
+            command.current_dir(folder);
+        }
+        self.lend(|| command.status().map(|_| ()))
+    }
+
+    /// Stops this process, as Ctrl-Z does; returns when it is continued.
+    pub fn suspend(&mut self) -> io::Result<()> {
+        self.lend(|| {
+            let me = rustix::process::getpid();
+            rustix::process::kill_process(me, rustix::process::Signal::STOP)?;
+            Ok(())
+        })
+    }
+}
+
+impl Stage for Terminal {
+    fn draw(&mut self, render: &mut dyn FnMut(Rect, &mut Buffer)) -> io::Result<()> {
+        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        self.terminal.draw(|frame| render(frame.area(), frame.buffer_mut()))?;
+        queue!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
+        self.terminal.backend_mut().flush()
+    }
+
+    fn perform(&mut self, effect: &Effect) -> io::Result<()> {
+        match effect {
+            Effect::Copy(text) => {
+                execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
+            }
+            Effect::Notify(text) => notify(self.terminal.backend_mut(), text),
+            Effect::Mouse(true) => {
+                self.has_mouse = true;
+                execute!(self.terminal.backend_mut(), EnableMouseCapture)
+            }
+            Effect::Mouse(false) => {
+                self.has_mouse = false;
+                execute!(self.terminal.backend_mut(), DisableMouseCapture)
+            }
+            Effect::Redraw => self.terminal.clear(),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// The bell, and a notice for terminals that show one.
+fn notify(out: &mut impl Write, text: &str) -> io::Result<()> {
+    // Cleaned: the text came from outside, and this goes to the terminal raw.
+    let text = crate::model::text::line(text);
+    let text: String = text.chars().filter(|c| *c != ';').take(120).collect();
+    write!(out, "\x07\x1b]9;{text}\x1b\\")?;
+    out.flush()
+}
+
+fn enter() -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)
+}
+
+/// Gives the terminal back as it was. Twice does no harm, and nothing can be done if it fails.
+fn give_back() {
+    let _ = execute!(
+        io::stdout(),
+        EndSynchronizedUpdate,
+        DisableMouseCapture,
+        DisableBracketedPaste,
+        LeaveAlternateScreen,
+        cursor::Show
+    );
+    let _ = disable_raw_mode();
+}

@@ -1,0 +1,237 @@
+//! What lies over the screen: forms, the palette, and the line at the foot.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::Line;
+use ratatui::widgets::{Clear, Widget};
+use tui_input::Input;
+
+use super::Scene;
+use super::text::{fit, put, put_line, span, width, wrap};
+use super::theme::Role;
+use crate::monitor::app::dialog::{Check, Choice, Field, Form, Tone};
+use crate::monitor::app::filter;
+use crate::monitor::app::ui::{Palette, Prompt, PromptKind};
+use crate::monitor::app::update::palette::matching;
+use crate::monitor::input::action::Action;
+
+/// How wide a form is at most.
+const WIDEST: u16 = 76;
+
+/// Draws a box over the screen; returns what is inside.
+pub fn overlay(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, title: &str, size: (u16, u16)) -> Rect {
+    let (wide, high) = (size.0.min(area.width), size.1.min(area.height));
+    let place = Rect {
+        x: area.x + (area.width - wide) / 2,
+        y: area.y + (area.height - high) / 3,
+        width: wide,
+        height: high,
+    };
+    Clear.render(place, buf);
+    buf.set_style(place, scene.style(Role::Overlay));
+    if wide < 8 || high < 4 {
+        return place;
+    }
+    let title = fit(title, usize::from(wide).saturating_sub(6));
+    let block = super::screen::block(scene, Role::BorderFocus)
+        .title(span(format!(" {title} "), scene.style(Role::Title)));
+    let inner = block.inner(place);
+    block.render(place, buf);
+    Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
+}
+
+/// Draws a form.
+pub fn form(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, form: &Form) {
+    let wide = WIDEST.min(area.width);
+    let text_width = usize::from(wide.saturating_sub(4));
+    let mut lines = Vec::new();
+    for note in &form.notes {
+        let role = match note.tone {
+            Tone::Plain => Role::Text,
+            Tone::Dim => Role::Dim,
+            Tone::Good => Role::Good,
+            Tone::Warn => Role::Warn,
+            Tone::Bad => Role::Error,
+        };
+        lines.extend(wrap(&note.text, text_width, scene.style(role)));
+    }
+    if form.ticket.is_some() {
+        lines.push(Line::from(span("asking the engine…", scene.style(Role::Faint))));
+    }
+    let mut focus = 0..0;
+    for (nth, field) in form.fields.iter().enumerate() {
+        lines.push(Line::default());
+        let from = lines.len();
+        lines.extend(field_lines(scene, field, nth == form.focus, text_width));
+        if nth == form.focus {
+            focus = from..lines.len();
+        }
+    }
+    let high = u16::try_from(lines.len() + 4).unwrap_or(u16::MAX);
+    let inner = overlay(area, buf, scene, &form.title, (wide, high));
+    let body = Rect { height: inner.height.saturating_sub(2), ..inner };
+    let room = usize::from(body.height);
+    // A form that is taller than the screen shows the field that has the keys.
+    let from = focus.end.saturating_sub(room).min(lines.len().saturating_sub(room));
+    for (line, y) in lines.iter().skip(from).zip(body.top()..body.bottom()) {
+        put_line(buf, Rect { y, height: 1, ..body }, line);
+    }
+    buttons(inner, buf, scene, form);
+}
+
+/// The last line of a form: what its keys do.
+fn buttons(inner: Rect, buf: &mut Buffer, scene: &Scene<'_>, form: &Form) {
+    let row = Rect { y: inner.bottom().saturating_sub(1), height: 1, ..inner };
+    let mut x = row.x;
+    let mut hint = |action: Action, word: &str| {
+        if let Some(key) = scene.keys.hint(action) {
+            x = put(buf, row, x, &key, scene.style(Role::Key));
+            x = put(buf, row, x, &format!(" {word}   "), scene.style(Role::Dim));
+        }
+    };
+    hint(Action::DialogYes, form.yes);
+    hint(Action::DialogNo, "leave it");
+    if form.fields.len() > 1 {
+        hint(Action::DialogNext, "next field");
+    }
+    if form.fields.iter().any(|field| matches!(field, Field::Checks { .. })) {
+        hint(Action::DialogToggle, "tick");
+    }
+}
+
+fn field_lines(scene: &Scene<'_>, field: &Field, has_keys: bool, room: usize) -> Vec<Line<'static>> {
+    let label = |text: &str| {
+        let role = if has_keys { Role::Accent } else { Role::Dim };
+        Line::from(span(text, scene.style(role)))
+    };
+    match field {
+        Field::Text { label: name, hint, input } => {
+            vec![label(name), text_line(scene, input, hint, has_keys, room)]
+        }
+        Field::Choice { label: name, options, at } => {
+            let mut lines = vec![label(name)];
+            lines.extend(
+                options.iter().enumerate().map(|(nth, option)| choice(scene, option, nth == *at, has_keys)),
+            );
+            lines
+        }
+        Field::Checks { label: name, items, at } => {
+            let ticked: Vec<&Check> = items.iter().filter(|item| item.is_on).collect();
+            let estimate: u64 = ticked.iter().filter_map(|item| item.estimate_ms).sum();
+            let total = match estimate {
+                0 => String::new(),
+                ms => format!(", ~{}", super::pace::coarse(std::time::Duration::from_millis(ms))),
+            };
+            let mut lines = vec![label(&format!("{name}: {} of {}{total}", ticked.len(), items.len()))];
+            lines.extend(
+                items.iter().enumerate().map(|(nth, item)| check(scene, item, nth == *at && has_keys)),
+            );
+            lines
+        }
+    }
+}
+
+fn choice(scene: &Scene<'_>, option: &Choice, is_chosen: bool, has_keys: bool) -> Line<'static> {
+    let (dot, style) = match (is_chosen, has_keys) {
+        (true, true) => (scene.sign("◉ ", "(*) "), scene.style(Role::Text).add_modifier(Modifier::BOLD)),
+        (true, false) => (scene.sign("◉ ", "(*) "), scene.style(Role::Text)),
+        (false, _) => (scene.sign("○ ", "( ) "), scene.style(Role::Dim)),
+    };
+    Line::from(vec![
+        span(format!("  {dot}{}", option.label), style),
+        span(format!("  {}", option.note), scene.style(Role::Faint)),
+    ])
+}
+
+fn check(scene: &Scene<'_>, item: &Check, is_pointed: bool) -> Line<'static> {
+    let tick = if item.is_on { scene.sign("☑ ", "[x] ") } else { scene.sign("☐ ", "[ ] ") };
+    let mut style = scene.style(if item.is_on { Role::Text } else { Role::Dim });
+    if is_pointed {
+        style = style.add_modifier(Modifier::BOLD).patch(scene.style(Role::Accent));
+    }
+    let label = span(format!("  {tick}{}", item.label), style);
+    Line::from(vec![label, span(format!("  {}", item.note), scene.style(Role::Faint))])
+}
+
+/// A line of text with its cursor.
+fn text_line(scene: &Scene<'_>, input: &Input, hint: &str, has_keys: bool, room: usize) -> Line<'static> {
+    let prefix = span("  ", Style::default());
+    if input.value().is_empty() && !has_keys {
+        return Line::from(vec![prefix, span(hint.to_owned(), scene.style(Role::Faint))]);
+    }
+    let mut spans = vec![prefix];
+    spans.extend(with_cursor(scene, input, has_keys, room.saturating_sub(4)));
+    if input.value().is_empty() {
+        spans.push(span(format!(" {hint}"), scene.style(Role::Faint)));
+    }
+    Line::from(spans)
+}
+
+/// The typed text around its cursor, cut so that the cursor shows.
+fn with_cursor(
+    scene: &Scene<'_>,
+    input: &Input,
+    has_keys: bool,
+    room: usize,
+) -> Vec<ratatui::text::Span<'static>> {
+    let text = scene.style(Role::Text);
+    let (before, after): (Vec<char>, Vec<char>) = {
+        let chars: Vec<char> = input.value().chars().collect();
+        let (before, after) = chars.split_at(input.cursor().min(chars.len()));
+        (before.to_vec(), after.to_vec())
+    };
+    let mut shown: String = before.iter().collect();
+    while width(&shown) + 1 > room && !shown.is_empty() {
+        shown.remove(0);
+    }
+    let at: String = after.first().map_or_else(|| " ".into(), ToString::to_string);
+    let rest: String = after.iter().skip(1).collect();
+    let left = room.saturating_sub(width(&shown) + width(&at));
+    let cursor = if has_keys { text.add_modifier(Modifier::REVERSED) } else { text };
+    vec![span(shown, text), span(at, cursor), span(fit(&rest, left), text)]
+}
+
+/// Draws the palette.
+pub fn palette(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, palette: &Palette) {
+    let actions = matching(palette.input.value());
+    let high = u16::try_from(actions.len() + 4).unwrap_or(u16::MAX).clamp(6, 22);
+    let inner = overlay(area, buf, scene, "Command", (WIDEST, high));
+    let line = Rect { height: 1.min(inner.height), ..inner };
+    let mut typed = vec![span(": ", scene.style(Role::Accent))];
+    typed.extend(with_cursor(scene, &palette.input, true, usize::from(inner.width).saturating_sub(2)));
+    put_line(buf, line, &Line::from(typed));
+    let rows = Rect { y: inner.y + 2, height: inner.height.saturating_sub(2), ..inner };
+    let shown = super::list::window(palette.at, actions.len(), usize::from(rows.height));
+    if actions.is_empty() || palette.input.value().starts_with('/') {
+        let help = "/delegate TASK   /direct TASK   /delegation status|history|pause|resume|cancel ID";
+        put(buf, Rect { height: 1.min(rows.height), ..rows }, rows.x, help, scene.style(Role::Faint));
+        return;
+    }
+    for ((nth, action), y) in actions.iter().enumerate().skip(shown.start).zip(rows.top()..rows.bottom()) {
+        let row = Rect { y, height: 1, ..rows };
+        let key = scene.keys.hint(*action).unwrap_or_default();
+        put(buf, row, row.x, &fit(&key, 8), scene.style(Role::Key));
+        put(buf, row, row.x + 9, action.name(), scene.style(Role::Text));
+        put(buf, row, row.x + 28, action.describe(), scene.style(Role::Dim));
+        super::list::select(row, buf, scene, nth == palette.at);
+    }
+}
+
+/// Draws the line at the foot of the screen.
+pub fn prompt(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, prompt: &Prompt) {
+    let (sign, help) = match prompt.kind {
+        PromptKind::Find => ("find ", "words, in any order"),
+        PromptKind::Filter => ("filter ", filter::NAMES),
+    };
+    Clear.render(area, buf);
+    buf.set_style(area, scene.style(Role::Overlay));
+    let mut spans = vec![span(format!(" {sign}"), scene.style(Role::Accent))];
+    spans.extend(with_cursor(scene, &prompt.input, true, usize::from(area.width) / 2));
+    spans.push(span(format!("   {help}"), scene.style(Role::Faint)));
+    let odd = filter::Filter::parse(prompt.input.value()).odd;
+    if prompt.kind == PromptKind::Filter && !odd.is_empty() {
+        spans.push(span(format!("   means nothing: {}", odd.join(" ")), scene.style(Role::Warn)));
+    }
+    put_line(buf, area, &Line::from(spans));
+}

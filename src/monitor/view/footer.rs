@@ -1,0 +1,223 @@
+//! The last two lines: what became of the latest command and what is wrong with the sources; then the keys that
+//! make sense now. Every key shown comes from the keymap.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::Scene;
+use super::text::{put, width};
+use super::theme::Role;
+use crate::control::{Control, channel};
+use crate::monitor::app::sent::{Sent, SentState};
+use crate::monitor::app::ui::{Pane, View};
+use crate::monitor::input::action::Action;
+use crate::monitor::input::keymap::Context;
+use crate::report::measure::duration;
+use crate::report::text::troubles;
+
+/// Draws the receipt that matters most, and the state of the sources.
+pub fn receipts(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
+    if area.height == 0 {
+        return;
+    }
+    let (right, role) = sources(scene);
+    let wide = u16::try_from(width(&right)).unwrap_or(u16::MAX);
+    let mut left = area;
+    if wide + 20 < area.width {
+        put(buf, area, area.right().saturating_sub(wide + 1), &right, scene.style(role));
+        left.width = area.width - wide - 2;
+    }
+    if let Some(sent) = scene.ui.outbox.foremost() {
+        let (sign, text, role) = receipt(scene, sent);
+        let x = put(buf, left, left.x + 1, sign, scene.style(role));
+        let x = put(buf, left, x, " ", scene.style(role));
+        let waiting = scene.ui.outbox.sent.iter().filter(|sent| sent.ended().is_none()).count();
+        let more = if waiting > 1 { format!("   {} more wait", waiting - 1) } else { String::new() };
+        put(buf, left, x, &format!("{text}{more}"), scene.style(role));
+    }
+}
+
+fn receipt<'s>(scene: &Scene<'s>, sent: &Sent) -> (&'s str, String, Role) {
+    let what = &sent.what;
+    let took = |at| duration(crate::model::time::Stamp::since(at, sent.at));
+    match &sent.state {
+        SentState::Asked => (scene.sign("…", "."), format!("{what}: asked, waiting"), Role::Info),
+        SentState::Accepted => {
+            (scene.sign("…", "."), format!("{what}: accepted, not confirmed yet"), Role::Info)
+        }
+        SentState::Late => {
+            (scene.sign("⧖", "!"), format!("{what}: no answer yet; it may still happen"), Role::Warn)
+        }
+        SentState::Confirmed { at, proof } => {
+            (scene.sign("✔", "+"), format!("{what}: confirmed, {proof} ({})", took(*at)), Role::Good)
+        }
+        SentState::Refused { why, .. } => {
+            (scene.sign("✖", "x"), format!("{what}: refused: {why}"), Role::Error)
+        }
+        SentState::NotSent { why, .. } => {
+            (scene.sign("✖", "x"), format!("{what}: not sent: {why}"), Role::Error)
+        }
+    }
+}
+
+fn sources(scene: &Scene<'_>) -> (String, Role) {
+    if !scene.ui.is_loaded {
+        return ("reading…".into(), Role::Faint);
+    }
+    match troubles(scene.model).into_iter().next() {
+        Some(trouble) => (super::text::fit(&trouble, 70), Role::Warn),
+        None => (format!("store ok · {} nodes", scene.model.len()), Role::Faint),
+    }
+}
+
+/// The keys of each view, in the order of their use.
+const TREE_KEYS: [Action; 16] = [
+    Action::Pause,
+    Action::Resume,
+    Action::Cancel,
+    Action::Retry,
+    Action::Skip,
+    Action::Approve,
+    Action::Answer,
+    Action::Tell,
+    Action::Delegate,
+    Action::Why,
+    Action::Find,
+    Action::Filter,
+    Action::Palette,
+    Action::NextTab,
+    Action::Help,
+    Action::Quit,
+];
+const PANEL_KEYS: [Action; 7] = [
+    Action::Down,
+    Action::NextTab,
+    Action::PreviousTab,
+    Action::Open,
+    Action::Back,
+    Action::Help,
+    Action::Quit,
+];
+const LIST_KEYS: [Action; 7] = [
+    Action::Down,
+    Action::Open,
+    Action::Export,
+    Action::ViewTree,
+    Action::Palette,
+    Action::Help,
+    Action::Quit,
+];
+/// These stay when the line is short.
+const ALWAYS: [Action; 2] = [Action::Help, Action::Quit];
+
+/// Draws the keys that make sense now; what cannot be done is dimmed.
+pub fn keys(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
+    if area.height == 0 {
+        return;
+    }
+    buf.set_style(area, scene.style(Role::Footer));
+    if !scene.ui.pending.is_empty() {
+        return pending(area, buf, scene);
+    }
+    let actions: &[Action] = match (scene.ui.view, scene.ui.pane) {
+        (View::Tree, Pane::Tree) => &TREE_KEYS,
+        (View::Tree, Pane::Panel) => &PANEL_KEYS,
+        (_, _) => &LIST_KEYS,
+    };
+    let kept: usize = ALWAYS.iter().map(|action| wide(scene, *action)).sum();
+    let mut room = usize::from(area.width).saturating_sub(kept + 1);
+    let mut x = area.x + 1;
+    for action in actions.iter().copied() {
+        let wide = wide(scene, action);
+        if !ALWAYS.contains(&action) {
+            if wide > room || (is_control(action) && !is_possible(scene, action) && area.width < 140) {
+                continue;
+            }
+            room -= wide;
+        }
+        x = draw_key(area, buf, scene, x, action);
+    }
+}
+
+fn wide(scene: &Scene<'_>, action: Action) -> usize {
+    scene.keys.hint(action).map_or(0, |key| width(&key) + width(short(action)) + 3)
+}
+
+fn draw_key(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, x: u16, action: Action) -> u16 {
+    let Some(key) = scene.keys.hint(action) else { return x };
+    let possible = !is_control(action) || is_possible(scene, action);
+    let (key_role, word_role) = if possible { (Role::Key, Role::Dim) } else { (Role::Faint, Role::Faint) };
+    let ground = scene.style(Role::Footer);
+    let x = put(buf, area, x, &key, ground.patch(scene.style(key_role)));
+    put(buf, area, x, &format!(" {}  ", short(action)), ground.patch(scene.style(word_role)))
+}
+
+/// Returns the word of an action at the foot of the screen.
+fn short(action: Action) -> &'static str {
+    match action {
+        Action::Down => "scroll",
+        Action::NextTab => "tab",
+        Action::PreviousTab => "tab back",
+        Action::Palette => "command",
+        Action::ViewTree => "tree",
+        other => other.name(),
+    }
+}
+
+fn is_control(action: Action) -> bool {
+    control_of(action).is_some()
+}
+
+/// Returns the control behind an action.
+pub fn control_of(action: Action) -> Option<Control> {
+    Some(match action {
+        Action::Pause => Control::Pause,
+        Action::Drain => Control::Drain,
+        Action::Resume => Control::Resume,
+        Action::Cancel => Control::Cancel,
+        Action::Retry => Control::Retry,
+        Action::Skip => Control::Skip,
+        Action::Approve | Action::ApproveChanged => Control::Approve,
+        Action::Reject => Control::Reject,
+        Action::Answer => Control::Answer,
+        Action::Tell => Control::Tell,
+        Action::Accept => Control::Accept,
+        Action::Raise => Control::Raise,
+        _ => return None,
+    })
+}
+
+fn is_possible(scene: &Scene<'_>, action: Action) -> bool {
+    let Some(control) = control_of(action) else { return true };
+    scene.ui.aimed(scene.model).into_iter().any(|ix| channel(scene.model, ix, control).is_ok())
+}
+
+/// While a chord is begun: how it can go on.
+fn pending(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
+    let ground = scene.style(Role::Footer);
+    let begun: Vec<String> = scene.ui.pending.iter().map(ToString::to_string).collect();
+    let mut x = put(buf, area, area.x + 1, &begun.join(" "), ground.patch(scene.style(Role::Accent)));
+    for (keys, action) in scene.keys.continuations(Context::Normal, &scene.ui.pending) {
+        x = put(buf, area, x + 2, &keys, ground.patch(scene.style(Role::Key)));
+        x = put(buf, area, x + 1, action.name(), ground.patch(scene.style(Role::Dim)));
+    }
+}
+
+/// Draws what was said in passing, above the receipts.
+pub fn toasts(line: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
+    for (toast, up) in scene.ui.toasts.iter().rev().take(3).zip(1u16..) {
+        let Some(y) = line.y.checked_sub(up).filter(|y| *y > 0) else { return };
+        let text = format!(" {} ", super::text::fit(&toast.text, usize::from(line.width).saturating_sub(6)));
+        let wide = u16::try_from(width(&text)).unwrap_or(u16::MAX);
+        let place = Rect {
+            x: line.right().saturating_sub(wide + 2).max(line.x),
+            y,
+            width: wide.min(line.width),
+            height: 1,
+        };
+        let role = if toast.is_error { Role::Error } else { Role::Info };
+        let style = scene.style(Role::Overlay).patch(scene.style(role));
+        ratatui::widgets::Widget::render(ratatui::widgets::Clear, place, buf);
+        put(buf, place, place.x, &text, style);
+    }
+}

@@ -1,0 +1,99 @@
+//! How far, how long, and how much longer: bars, clocks and estimates of one node.
+
+use std::time::Duration;
+
+use crate::model::node::Node;
+use crate::model::status::StatusWord;
+use crate::model::time::Stamp;
+use crate::report::measure::duration;
+
+/// Returns how many cells of a bar are full; a bar is full only when all is done, and empty only at nothing.
+pub fn filled(percent: u8, cells: usize) -> usize {
+    let full = usize::from(percent.min(100)) * cells / 100;
+    if percent > 0 && full == 0 { usize::from(cells > 1) } else { full }
+}
+
+/// Returns how long it has run or ran.
+pub fn elapsed(node: &Node, now: Stamp) -> Option<Duration> {
+    let end = node.clocks.ended.or_else(|| (!node.status.is_ended()).then_some(now))?;
+    node.clocks.started.map(|start| end.since(start))
+}
+
+/// Returns how much longer it will take, where that can be said honestly: it works, some of it is done, and
+/// what is done took long enough to be no accident. What is left of an agent's own estimate counts too.
+pub fn remaining(node: &Node, now: Stamp) -> Option<Duration> {
+    /// Below this a rate says nothing.
+    const SHORTEST: Duration = Duration::from_secs(5);
+    if node.status.word() != StatusWord::Running {
+        return None;
+    }
+    let took = elapsed(node, now)?;
+    let progress = node.progress();
+    let counted = progress.as_ref().and_then(|progress| progress.current.zip(progress.total));
+    if let Some((current, total)) = counted.filter(|(current, total)| *current > 0 && current < total)
+        && took >= SHORTEST
+    {
+        let left = u32::try_from(total - current).unwrap_or(u32::MAX);
+        let done = u32::try_from(current).unwrap_or(u32::MAX);
+        return Some(took / done * left);
+    }
+    let estimate = Duration::from_millis(node.more().and_then(|more| more.estimate_ms)?);
+    estimate.checked_sub(took)
+}
+
+/// Returns the time column of a row: what is left where it can be said, else how long it has run.
+pub fn clock(node: &Node, now: Stamp) -> Option<String> {
+    if let Some(left) = remaining(node, now) {
+        return Some(format!("~{}", coarse(left)));
+    }
+    elapsed(node, now).map(duration)
+}
+
+/// Returns an estimate no finer than it is.
+pub fn coarse(span: Duration) -> String {
+    let seconds = span.as_secs();
+    match seconds {
+        0..60 => format!("{}s", seconds.max(1)),
+        60..3600 => format!("{}m", seconds.div_ceil(60)),
+        _ => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// Returns the count of a row: steps done of steps in all, or percent.
+pub fn count(node: &Node) -> Option<String> {
+    let progress = node.progress()?;
+    match (progress.current, progress.total) {
+        (Some(current), Some(total)) => Some(format!("{current}/{total}")),
+        (_, _) => progress.percent.map(|percent| format!("{percent}%")),
+    }
+}
+
+/// Returns how far it is in percent.
+pub fn percent(node: &Node) -> Option<u8> {
+    let progress = node.progress()?;
+    progress.percent.or_else(|| {
+        let (current, total) = progress.current.zip(progress.total)?;
+        u8::try_from((current.saturating_mul(100)).checked_div(total)?.min(100)).ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_full_only_when_all_is_done_and_empty_only_at_nothing() {
+        assert_eq!(filled(0, 10), 0);
+        assert_eq!(filled(1, 10), 1);
+        assert_eq!(filled(99, 10), 9);
+        assert_eq!(filled(100, 10), 10);
+        assert_eq!(filled(255, 10), 10);
+    }
+
+    #[test]
+    fn an_estimate_is_no_finer_than_it_is() {
+        assert_eq!(coarse(Duration::from_secs(0)), "1s");
+        assert_eq!(coarse(Duration::from_secs(61)), "2m");
+        assert_eq!(coarse(Duration::from_secs(7_260)), "2h01m");
+    }
+}

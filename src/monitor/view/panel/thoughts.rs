@@ -1,0 +1,12 @@
+//! The thoughts of the selected node.
+
+use ratatui::text::Line;
+
+use crate::model::node::Node;
+use crate::monitor::view::Scene;
+
+/// Returns the lines of this tab.
+pub fn lines(scene: &Scene<'_>, node: &Node, width: usize) -> Vec<Line<'static>> {
+    let _ = node;
+    super::nothing(scene, "Nothing yet.", width)
+}

@@ -1,0 +1,187 @@
+//! The whole screen, laid out:
+//!
+//! ```text
+//! header                                                       one line
+//! ╭ Delegations ──────────╮╭ Why ─ Thoughts ─ Output ─ … ────╮
+//! │ tree                  ││ panel                           │
+//! │                       │├ Tokens ─────────────────────────┤
+//! │                       ││ tokens                          │
+//! ╰───────────────────────╯╰─────────────────────────────────╯
+//! the latest receipt, what is wrong with the sources           one line
+//! keys                                                         one line
+//! ```
+//!
+//! Under 100 columns there is one box: the tree, or the panel while that is open. Under 5 lines the frame goes.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::widgets::{Block, BorderType, Widget};
+
+use super::text::{put, span};
+use super::theme::Role;
+use super::{Scene, dialog, footer, header, help, list, panel, tree};
+use crate::monitor::app::ui::{Drawn, Layer, Pane, View};
+
+/// From this width on the panel stands beside the tree.
+const WIDE: u16 = 100;
+/// The tokens below the panel: four lines and a frame.
+const TOKENS: u16 = 6;
+
+/// Where things go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Places {
+    pub header: Rect,
+    /// The box of the tree or the list; empty where the panel takes its place.
+    pub main: Rect,
+    pub panel: Rect,
+    pub tokens: Rect,
+    pub receipts: Rect,
+    pub keys: Rect,
+}
+
+impl Places {
+    /// Lays out a screen.
+    pub fn of(area: Rect, scene: &Scene<'_>) -> Self {
+        let is_tiny = area.height < 8;
+        let lines = u16::from(!is_tiny);
+        let [header, body, receipts, keys] = Layout::vertical([
+            Constraint::Length(1),
+            Constraint::Min(0),
+            Constraint::Length(lines),
+            Constraint::Length(lines),
+        ])
+        .areas(area);
+        let nowhere = Rect { width: 0, height: 0, ..body };
+        let settings = &scene.ui.settings;
+        let has_panel = scene.ui.view == View::Tree && settings.show_reasoning_panel;
+        let (main, side) = match (has_panel, area.width >= WIDE) {
+            (true, true) => {
+                let [main, side] =
+                    Layout::horizontal([Constraint::Fill(11), Constraint::Fill(9)]).areas(body);
+                (main, side)
+            }
+            (true, false) if scene.ui.is_panel_open => (nowhere, body),
+            (_, _) => (body, nowhere),
+        };
+        let has_tokens = settings.show_token_usage && side.height > TOKENS + 6;
+        let [panel, tokens] =
+            Layout::vertical([Constraint::Min(0), Constraint::Length(if has_tokens { TOKENS } else { 0 })])
+                .areas(side);
+        Self { header, main, panel, tokens, receipts, keys }
+    }
+}
+
+/// Draws everything; returns where it is.
+pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) -> Drawn {
+    if let Some(ground) = scene.style(Role::Text).bg {
+        buf.set_style(area, ratatui::style::Style::new().bg(ground));
+    }
+    let places = Places::of(area, scene);
+    let mut drawn = Drawn::default();
+    header::render(places.header, buf, scene);
+    if places.main.height > 0 && places.main.width > 0 {
+        drawn.is_live |= main(places.main, buf, scene, &mut drawn);
+    }
+    if places.panel.height > 0 {
+        panel::render(places.panel, buf, scene, &mut drawn);
+    }
+    if places.tokens.height > 0 {
+        panel::tokens::render(places.tokens, buf, scene);
+    }
+    footer::receipts(places.receipts, buf, scene);
+    footer::keys(places.keys, buf, scene);
+    for layer in &scene.ui.layers {
+        match layer {
+            Layer::Help { scroll } => help::render(area, buf, scene, *scroll),
+            Layer::Form(form) => dialog::form(area, buf, scene, form),
+            Layer::Palette(palette) => dialog::palette(area, buf, scene, palette),
+            Layer::Prompt(prompt) => dialog::prompt(places.keys, buf, scene, prompt),
+        }
+    }
+    footer::toasts(places.receipts, buf, scene);
+    drawn
+}
+
+fn main(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) -> bool {
+    let title = match scene.ui.view {
+        View::Tree => "Delegations",
+        view => view.as_str(),
+    };
+    let inner = frame(area, buf, scene, title, scene.ui.pane == Pane::Tree);
+    draw_counts(area, buf, scene);
+    match scene.ui.view {
+        View::Tree if scene.model.is_empty() => {
+            drawn.tree = inner;
+            list::empty(inner, buf, scene);
+            false
+        }
+        View::Tree => {
+            drawn.tree = inner;
+            tree::render(inner, buf, scene)
+        }
+        View::NeedsMe | View::Overview | View::History | View::Sessions | View::Settings => {
+            drawn.list = inner;
+            list::render(inner, buf, scene)
+        }
+    }
+}
+
+/// Draws a frame with a title; returns what is inside. Where there is no room for a frame there is none.
+pub fn frame(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, title: &str, has_keys: bool) -> Rect {
+    if area.height < 4 || area.width < 8 {
+        return area;
+    }
+    let role = if has_keys { Role::BorderFocus } else { Role::Border };
+    let block = block(scene, role).title(span(format!(" {title} "), scene.style(Role::Title)));
+    let inner = block.inner(area);
+    block.render(area, buf);
+    inner
+}
+
+/// Returns the block that every box is drawn with.
+pub fn block(scene: &Scene<'_>, role: Role) -> Block<'static> {
+    let block = Block::bordered().border_style(scene.style(role));
+    if scene.ui.settings.ascii {
+        block.border_set(ratatui::symbols::border::Set {
+            top_left: "+",
+            top_right: "+",
+            bottom_left: "+",
+            bottom_right: "+",
+            vertical_left: "|",
+            vertical_right: "|",
+            horizontal_top: "-",
+            horizontal_bottom: "-",
+        })
+    } else {
+        block.border_type(BorderType::Rounded)
+    }
+}
+
+/// How many rows there are, which are filtered out, and how they are sorted: in the frame's last line.
+fn draw_counts(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
+    let ui = scene.ui;
+    if ui.view != View::Tree || area.height < 4 || area.width < 30 {
+        return;
+    }
+    let mut parts = Vec::new();
+    if !ui.tree.marked.is_empty() {
+        parts.push(format!("{} marked", ui.tree.marked.len()));
+    }
+    if !ui.filter.is_empty() {
+        parts.push(format!("filter {}", ui.filter));
+    }
+    if ui.sort != crate::monitor::app::ui::Sort::Created {
+        parts.push(format!("by {}", ui.sort.as_str()));
+    }
+    if ui.tree.len() > ui.tree.height {
+        let row = ui.tree.selected_row(scene.model).map_or(0, |row| row + 1);
+        parts.push(format!("{row} of {}", ui.tree.len()));
+    }
+    if parts.is_empty() {
+        return;
+    }
+    let text = format!(" {} ", parts.join(" · "));
+    let wide = u16::try_from(super::text::width(&text)).unwrap_or(u16::MAX);
+    let line = Rect { y: area.bottom() - 1, height: 1, width: area.width.saturating_sub(2), ..area };
+    put(buf, line, line.right().saturating_sub(wide).max(area.x + 2), &text, scene.style(Role::Dim));
+}

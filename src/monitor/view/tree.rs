@@ -1,0 +1,266 @@
+//! The tree: one row a node, columns that stand still.
+//!
+//! ```text
+//! ▾ ◐ Audit cleanup, phase 1   sequential  ▰▰▰▰▱▱▱▱▱▱  3/7   ~12m  38.2K   $0.42
+//!   ├ ✔ Delete orphaned mod…   executor    ▰▰▰▰▰▰▰▰▰▰  3/3  2m34s   1.9K   $0.01
+//!   └ ○ Run test validation    waits for st-6
+//! ```
+//!
+//! Which columns there are follows from the width alone, never from what is in them: so nothing jumps.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+
+use super::text::{Side, put, put_column, width};
+use super::theme::Role;
+use super::{Scene, pace};
+use crate::model::NodeIx;
+use crate::model::node::{Node, NodeKind};
+use crate::model::status::StatusWord;
+use crate::model::tree::Row;
+use crate::monitor::app::ui::Pane;
+use crate::report::measure::{cost, spent_tokens};
+use crate::report::text::symbol;
+
+/// The widths of the columns beside the title; 0 where there is no room for one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Columns {
+    who: u16,
+    bar: u16,
+    count: u16,
+    time: u16,
+    tokens: u16,
+    cost: u16,
+}
+
+impl Columns {
+    /// Chooses columns for a width: the title comes first, money last.
+    fn of(width: u16) -> Self {
+        match width {
+            0..34 => Self::default(),
+            34..46 => Self { time: 6, ..Self::default() },
+            46..58 => Self { count: 6, time: 6, ..Self::default() },
+            58..72 => Self { who: 10, count: 6, time: 6, tokens: 6, ..Self::default() },
+            72..92 => Self { who: 11, bar: 0, count: 6, time: 6, tokens: 6, cost: 7 },
+            92..120 => Self { who: 12, bar: 8, count: 6, time: 7, tokens: 7, cost: 8 },
+            _ => Self { who: 16, bar: 12, count: 8, time: 8, tokens: 8, cost: 9 },
+        }
+    }
+
+    fn all(self) -> [u16; 6] {
+        [self.who, self.bar, self.count, self.time, self.tokens, self.cost]
+    }
+
+    /// Returns the cells that all columns take, each with a blank before it.
+    fn total(self) -> u16 {
+        self.all().into_iter().filter(|cells| *cells > 0).map(|cells| cells + 1).sum()
+    }
+}
+
+/// Draws the rows; returns whether something in them moves or counts by itself.
+pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) -> bool {
+    let columns = Columns::of(area.width);
+    let mut is_live = false;
+    for (row, y) in scene.ui.tree.window(scene.model).into_iter().zip(area.top()..area.bottom()) {
+        let Some(node) = scene.model.get(row.ix) else { continue };
+        let place = Rect { y, height: 1, ..area };
+        is_live |= moves(node);
+        draw_row(place, buf, scene, &row, node, columns);
+    }
+    is_live
+}
+
+/// Returns whether a row changes by itself as time goes by.
+fn moves(node: &Node) -> bool {
+    matches!(node.status.word(), StatusWord::Running | StatusWord::Stale | StatusWord::TimedOut)
+        && !node.status.is_ended()
+}
+
+fn draw_row(place: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &Node, columns: Columns) {
+    let is_selected = scene.ui.tree.selected == Some(row.ix);
+    let title = Rect { width: place.width.saturating_sub(columns.total()), ..place };
+    let x = draw_lead(title, buf, scene, row, node);
+    let text = label(node);
+    let style = title_style(scene, row.ix, node);
+    let end = put(buf, title, x, &text, style);
+    let rest = Rect { x: title.right(), width: columns.total(), ..place };
+    match waits_for(scene, node) {
+        Some(waits) if columns.total() > 0 => draw_wait(rest, buf, scene, &waits),
+        Some(_) | None => draw_columns(rest, buf, scene, node, columns),
+    }
+    // What it does now, where the title leaves room.
+    if let Some(action) = node.last_action.as_deref().filter(|_| moves(node) && row.depth > 0) {
+        let room = title.right().saturating_sub(end);
+        if room > 12 {
+            put(buf, title, end + 2, action, scene.style(Role::Faint));
+        }
+    }
+    if is_selected {
+        let role = if scene.ui.pane == Pane::Tree { Role::Selection } else { Role::SelectionInactive };
+        buf.set_style(place, scene.style(role));
+    }
+}
+
+/// Draws guides, the fold's sign and the state's sign; returns where the title begins.
+fn draw_lead(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &Node) -> u16 {
+    let guide = scene.style(Role::Guide);
+    let mut x = area.x;
+    let marked = scene.ui.tree.marked.contains(&row.ix);
+    let mark = if marked { scene.sign("●", "*") } else { " " };
+    x = put(buf, area, x, mark, scene.style(Role::Marked));
+    // Deeper than this the guides alone would fill the row.
+    let deepest = usize::from(area.width) / 6;
+    let from = row.depth.saturating_sub(deepest.max(2));
+    if from > 0 {
+        x = put(buf, area, x, scene.sign("…", "~"), guide);
+    }
+    for depth in from + 1..row.depth {
+        let stem = if row.goes_on(depth) { scene.sign("│ ", "| ") } else { "  " };
+        x = put(buf, area, x, stem, guide);
+    }
+    if row.depth > 0 {
+        let branch = if row.is_last() { scene.sign("└ ", "` ") } else { scene.sign("├ ", "|-") };
+        x = put(buf, area, x, branch, guide);
+    }
+    if row.has_children {
+        let fold = if row.is_open { scene.sign("▾ ", "v ") } else { scene.sign("▸ ", "> ") };
+        x = put(buf, area, x, fold, scene.style(Role::Dim));
+    } else if row.depth == 0 {
+        x = put(buf, area, x, "  ", guide);
+    }
+    let word = node.status.word();
+    x = put(buf, area, x, sign_of(scene, word), scene.style(Role::of_status(word)));
+    put(buf, area, x, " ", guide)
+}
+
+/// Returns the sign of a state; what works turns, unless motion is unwanted.
+pub fn sign_of(scene: &Scene<'_>, word: StatusWord) -> &'static str {
+    if scene.ui.settings.ascii {
+        return plain_sign(word);
+    }
+    if word == StatusWord::Running && !scene.ui.settings.reduced_motion {
+        /// Four turns a second are seen and do not nag.
+        const TURN_MS: i64 = 250;
+        let turn = usize::try_from(scene.now.millis() / TURN_MS % 4).unwrap_or(0);
+        return ["◐", "◓", "◑", "◒"].get(turn).copied().unwrap_or("◐");
+    }
+    symbol(word)
+}
+
+fn plain_sign(word: StatusWord) -> &'static str {
+    match word {
+        StatusWord::Queued => "o",
+        StatusWord::Offered => "?",
+        StatusWord::Running => "*",
+        StatusWord::Paused => "=",
+        StatusWord::Blocked => "#",
+        StatusWord::Review => "@",
+        StatusWord::Done => "+",
+        StatusWord::Partial => "%",
+        StatusWord::Failed => "x",
+        StatusWord::Rejected => "-",
+        StatusWord::Cancelled => "/",
+        StatusWord::Skipped => ">",
+        StatusWord::Expired => "e",
+        StatusWord::TimedOut => "!",
+        StatusWord::Stale => "~",
+        StatusWord::Unknown => ".",
+    }
+}
+
+/// Returns what a node is called.
+pub fn label(node: &Node) -> String {
+    crate::report::text::title(node)
+}
+
+fn title_style(scene: &Scene<'_>, ix: NodeIx, node: &Node) -> Style {
+    let word = node.status.word();
+    let mut style = match word {
+        _ if scene.ui.needs.get(ix).is_some() => scene.style(Role::of_status(word)),
+        StatusWord::Done | StatusWord::Skipped | StatusWord::Cancelled => scene.style(Role::Dim),
+        _ => scene.style(Role::Text),
+    };
+    if node.parent().is_none() {
+        style = style.add_modifier(Modifier::BOLD);
+    }
+    let found = &scene.ui.found;
+    if !found.is_empty() && crate::monitor::app::update::matches(found, &label(node)) {
+        style = style.patch(scene.style(Role::Match));
+    }
+    style
+}
+
+/// Returns what a node that has not begun waits for.
+fn waits_for(scene: &Scene<'_>, node: &Node) -> Option<String> {
+    if node.status.word() != StatusWord::Queued {
+        return None;
+    }
+    let siblings = node.parent().and_then(|parent| scene.model.get(parent))?;
+    let open = node.depends_on.iter().flatten().filter_map(|id| {
+        let step =
+            siblings.children().iter().filter_map(|child| scene.model.get(*child)).find(|child| {
+                child.keys.iter().any(|key| key.subtask().is_some_and(|(_, step)| step == id))
+            })?;
+        (!step.status.is_ended()).then(|| label(step))
+    });
+    let open: Vec<String> = open.collect();
+    match open.as_slice() {
+        [] => None,
+        [one] => Some(format!("waits for {one}")),
+        [one, rest @ ..] => Some(format!("waits for {one} and {} more", rest.len())),
+    }
+}
+
+fn draw_wait(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, waits: &str) {
+    put(buf, area, area.x + 1, waits, scene.style(Role::Faint));
+}
+
+fn draw_columns(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, node: &Node, columns: Columns) {
+    let mut x = area.x;
+    let mut next = |cells: u16| {
+        let place = Rect { x: x + 1, width: cells, ..area };
+        if cells > 0 {
+            x += cells + 1;
+        }
+        place
+    };
+    let [who, bar, count, time, tokens, money] = columns.all().map(&mut next);
+    let spend = node.subtree_spend();
+    let dim = scene.style(Role::Dim);
+    let word = node.status.word();
+    put_column(buf, who, &who_of(node), dim, Side::Left);
+    if let Some(percent) = pace::percent(node).filter(|_| bar.width > 0 && !is_over(word)) {
+        draw_bar(bar, buf, scene, percent);
+    } else if bar.width > 0 && word != StatusWord::Done {
+        put_column(buf, bar, word.as_str(), scene.style(Role::of_status(word)), Side::Left);
+    }
+    put_column(buf, count, &pace::count(node).unwrap_or_default(), scene.style(Role::Text), Side::Right);
+    put_column(buf, time, &pace::clock(node, scene.now).unwrap_or_default(), dim, Side::Right);
+    if !spend.is_nothing() {
+        put_column(buf, tokens, &spent_tokens(&spend), scene.style(Role::Tokens), Side::Right);
+        put_column(buf, money, &cost(&spend), scene.style(Role::Cost), Side::Right);
+    }
+}
+
+fn is_over(word: StatusWord) -> bool {
+    !word.is_live() && word != StatusWord::Unknown
+}
+
+fn who_of(node: &Node) -> String {
+    let who = match node.kind {
+        NodeKind::Delegation => node.pattern.as_deref(),
+        NodeKind::Subtask | NodeKind::Session | NodeKind::Agent | NodeKind::Group => node.agent.as_deref(),
+    };
+    who.unwrap_or_default().to_owned()
+}
+
+/// Draws a bar that is full to so many percent.
+pub fn draw_bar(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, percent: u8) {
+    let cells = usize::from(area.width);
+    let full = pace::filled(percent, cells);
+    let (on, off) = (scene.sign("▰", "#"), scene.sign("▱", "."));
+    let x = put(buf, area, area.x, &on.repeat(full), scene.style(Role::BarFill));
+    put(buf, area, x, &off.repeat(cells - full), scene.style(Role::BarEmpty));
+    debug_assert!(width(on) == 1 && width(off) == 1, "a bar's cells are one cell wide");
+}
