@@ -82,6 +82,7 @@ impl Deck {
             .env_clear()
             .env("PATH", path)
             .env("HOME", self.folder.path())
+            .env("XDG_STATE_HOME", self.folder.path().join("state"))
             .env("MARK", mark);
         command.args(arguments).output().unwrap()
     }

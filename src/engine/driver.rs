@@ -6,6 +6,7 @@
 //! something changes. An engine that dies at any point leaves a journal and session folders from which the
 //! next one goes on: the hosts and their agents do not notice.
 
+mod answering;
 mod carry;
 mod desk;
 mod watching;
@@ -18,17 +19,20 @@ use std::time::{Duration, Instant};
 
 use super::book::{Book, raw};
 use super::config::Config;
+use super::door::{About, Answer, Ask, Door, Published, RING};
 use super::kernel::Kernel;
 use super::kernel::effect::TimerKey;
 use super::kernel::input::{Input, Tick};
+use super::kernel::state::Delegation;
 use crate::model::event::{Body, Event, payload as p};
-use crate::model::id::{Seq, SessionId};
+use crate::model::id::{CommandId, Seq, SessionId};
 use crate::model::time::Stamp;
 use crate::source::watch::{Bell, Watch};
 use crate::store::disk::Disk;
 use crate::store::error::Result;
 use crate::store::folder::StateFolder;
 use desk::Desk;
+use tokio::sync::{broadcast, mpsc, oneshot};
 
 /// The safety net under the watch, and how often it is asked whether the hosts live.
 const POLL: Duration = Duration::from_secs(1);
@@ -44,8 +48,17 @@ pub struct World {
     /// The environment from which agents get what their configuration names.
     pub env: BTreeMap<String, String>,
     pub config: Config,
-    /// Leave after so long with nothing to do; an engine that a person started stays.
+    /// Leave after so long with nothing to do and nobody there; an engine that a person started stays.
     pub idle_after: Option<Duration>,
+    /// How many events a listener may fall behind before it must read them from the journal.
+    pub ring: usize,
+}
+
+impl World {
+    /// Describes the world of an engine that stays until it is stopped.
+    pub fn new(program: PathBuf, env: BTreeMap<String, String>, config: Config) -> Self {
+        Self { program, env, config, idle_after: None, ring: RING }
+    }
 }
 
 /// An engine on one state folder.
@@ -63,6 +76,11 @@ pub struct Driver {
     last_tidy: Option<Instant>,
     busy_at: Instant,
     stop: Arc<AtomicBool>,
+    door: Door,
+    asks: mpsc::Receiver<Ask>,
+    /// Who waits for a receipt.
+    waiters: Vec<(CommandId, oneshot::Sender<Answer>)>,
+    events: broadcast::Sender<Arc<Published>>,
 }
 
 /// Ends an engine from outside; its agents go on.
@@ -102,19 +120,28 @@ impl Driver {
                 kernel.apply(&event);
             }
         })?;
+        let watch = Watch::new();
+        let store = book.store();
+        let about =
+            About { folder: store.folder.clone(), journal: store.journal_id.clone(), epoch: store.epoch };
+        let (door, asks) = Door::new(watch.bell(), about);
         let mut driver = Self {
             book,
             kernel,
+            events: broadcast::Sender::new(world.ring),
             world,
             desks: BTreeMap::new(),
             timers: BTreeMap::new(),
             inputs: VecDeque::new(),
-            watch: Watch::new(),
+            watch,
             awake: Instant::now(),
             last_check: None,
             last_tidy: None,
             busy_at: Instant::now(),
             stop: Arc::new(AtomicBool::new(false)),
+            door,
+            asks,
+            waiters: Vec::new(),
         };
         driver.begin(now)?;
         Ok(driver)
@@ -123,6 +150,11 @@ impl Driver {
     /// Returns what ends this engine.
     pub fn stopper(&self) -> Stopper {
         Stopper { stop: Arc::clone(&self.stop), bell: self.watch.bell() }
+    }
+
+    /// Returns what other threads ask it through.
+    pub fn door(&self) -> Door {
+        self.door.clone()
     }
 
     /// Runs until it is stopped, or has had nothing to do for long enough.
@@ -150,6 +182,7 @@ impl Driver {
 
     /// One round of everything.
     fn turn(&mut self) -> Result<()> {
+        self.answer_door()?;
         self.read_inbox()?;
         self.read_desks()?;
         self.ring_timers();
@@ -176,7 +209,7 @@ impl Driver {
         let step = self.kernel.step(tick, input);
         if !step.events.is_empty() {
             let at = step.at;
-            let _ = self.book.write(at, step.events.into_iter().map(|body| (at, body)))?;
+            self.write(at, step.events.into_iter().map(|body| (at, body)).collect())?;
         }
         for effect in step.effects {
             self.busy_at = Instant::now();
@@ -191,7 +224,7 @@ impl Driver {
             return Ok(());
         }
         let first = self.book.seq().next().0;
-        let _ = self.book.write(now(), events.clone())?;
+        self.write(now(), events.clone())?;
         for (seq, (at, body)) in (first..).zip(events) {
             self.kernel.apply(&Event { seq: Seq(seq), at, body });
         }
@@ -219,8 +252,13 @@ impl Driver {
     }
 
     fn is_idle(&self) -> bool {
+        let Some(after) = self.world.idle_after else { return false };
         let is_quiet = self.desks.is_empty() && self.timers.is_empty() && self.inputs.is_empty();
-        is_quiet && self.world.idle_after.is_some_and(|after| self.busy_at.elapsed() >= after)
+        let is_alone = self.events.receiver_count() == 0 && self.door.visits().last().elapsed() >= after;
+        is_quiet
+            && is_alone
+            && self.busy_at.elapsed() >= after
+            && self.kernel.delegations().values().all(Delegation::is_ended)
     }
 }
 
