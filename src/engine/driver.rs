@@ -9,6 +9,7 @@
 mod answering;
 mod carry;
 mod desk;
+mod log;
 mod watching;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -31,6 +32,7 @@ use crate::source::watch::{Bell, Watch};
 use crate::store::disk::Disk;
 use crate::store::error::Result;
 use crate::store::folder::StateFolder;
+use crate::store::process::awake_ms;
 use desk::Desk;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
@@ -39,6 +41,9 @@ const POLL: Duration = Duration::from_secs(1);
 
 /// How often the files are put in order while agents print: what needs it sooner is on disk anyway.
 const TIDY_GAP: Duration = Duration::from_millis(250);
+
+/// So far the clocks may go apart in one turn without a sleep of the machine.
+const APART: Duration = Duration::from_secs(2);
 
 /// What an engine needs to know of the world around it.
 #[derive(Debug, Clone)]
@@ -70,8 +75,11 @@ pub struct Driver {
     /// When each timer runs out, on the awake clock, and for which setting of it.
     timers: BTreeMap<TimerKey, (u64, u64)>,
     inputs: VecDeque<Input>,
+    /// Some agent printed more than is read in one turn.
+    behind: bool,
     watch: Watch,
-    awake: Instant,
+    /// Both clocks as they were at the last turn.
+    clocks: (Stamp, u64),
     last_check: Option<Instant>,
     last_tidy: Option<Instant>,
     busy_at: Instant,
@@ -133,8 +141,9 @@ impl Driver {
             desks: BTreeMap::new(),
             timers: BTreeMap::new(),
             inputs: VecDeque::new(),
+            behind: false,
             watch,
-            awake: Instant::now(),
+            clocks: (now, awake_ms()),
             last_check: None,
             last_tidy: None,
             busy_at: Instant::now(),
@@ -169,7 +178,7 @@ impl Driver {
             self.watch_files();
             self.turn()?;
             let wait = self.next_timer().map_or(POLL, |timer| timer.min(POLL));
-            if self.inputs.is_empty() {
+            if self.inputs.is_empty() && !self.behind {
                 self.watch.wait(wait);
             }
         };
@@ -185,6 +194,7 @@ impl Driver {
         self.answer_door()?;
         self.read_inbox()?;
         self.read_desks()?;
+        self.notice_sleep();
         self.ring_timers();
         while let Some(input) = self.inputs.pop_front() {
             self.take(input)?;
@@ -204,7 +214,7 @@ impl Driver {
 
     /// Gives the kernel an input, writes what it decided, and carries it out.
     fn take(&mut self, input: Input) -> Result<()> {
-        let tick = Tick { at: now(), awake_ms: self.awake_ms(), seed: seed() };
+        let tick = Tick { at: now(), awake_ms: awake_ms(), seed: seed() };
         debug_assert_eq!(self.kernel.seq(), self.book.seq(), "the kernel has seen every event");
         let step = self.kernel.step(tick, input);
         if !step.events.is_empty() {
@@ -232,7 +242,7 @@ impl Driver {
     }
 
     fn ring_timers(&mut self) {
-        let awake = self.awake_ms();
+        let awake = awake_ms();
         let due: Vec<TimerKey> =
             self.timers.iter().filter(|(_, (at, _))| *at <= awake).map(|(key, _)| key.clone()).collect();
         for key in due {
@@ -244,11 +254,17 @@ impl Driver {
 
     fn next_timer(&self) -> Option<Duration> {
         let next = self.timers.values().map(|(at, _)| *at).min()?;
-        Some(Duration::from_millis(next.saturating_sub(self.awake_ms())))
+        Some(Duration::from_millis(next.saturating_sub(awake_ms())))
     }
 
-    fn awake_ms(&self) -> u64 {
-        u64::try_from(self.awake.elapsed().as_millis()).unwrap_or(u64::MAX)
+    /// Notices that the wall clock and the awake clock went apart since the last turn.
+    fn notice_sleep(&mut self) {
+        let (at, awake) = (now(), awake_ms());
+        let (last_at, last_awake) = std::mem::replace(&mut self.clocks, (at, awake));
+        let expected = last_at.plus(Duration::from_millis(awake.saturating_sub(last_awake)));
+        if at.since(expected).max(expected.since(at)) > APART {
+            self.inputs.push_back(Input::Woke);
+        }
     }
 
     fn is_idle(&self) -> bool {

@@ -72,10 +72,16 @@ pub enum Verb {
     Rollback {
         reason: Option<String>,
     },
+    /// Moves deadlines, with all below: to a moment, or by so much. Never to an earlier one.
     Raise {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         tokens: Option<u64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<super::usage::Usd>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         deadline: Option<Stamp>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by_ms: Option<u64>,
     },
 }
 

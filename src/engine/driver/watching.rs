@@ -82,11 +82,13 @@ impl Driver {
         if check_hosts {
             self.last_check = Some(Instant::now());
         }
+        self.behind = false;
         let sessions: Vec<SessionId> = self.desks.keys().cloned().collect();
         for session in sessions {
             self.busy_at = Instant::now();
             let Some(desk) = self.desks.get_mut(&session) else { continue };
             let news = desk.read(check_hosts);
+            self.behind |= news.more;
             self.tell(&session, news)?;
         }
         Ok(())
@@ -123,14 +125,14 @@ impl Driver {
     fn report_of(&self, session: &SessionId, said: Said) -> Option<Report> {
         let session = session.clone();
         match said {
-            Said::Started { process } => {
+            Said::Started { process, remaining_ms } => {
                 let channel = self.listens(&session);
                 let host = Host {
                     pid: Some(process.pid),
                     pid_start: Some(process.start),
                     boot_id: boot_id(),
                     channel,
-                    remaining_ms: None,
+                    remaining_ms,
                 };
                 Some(Report::Started { session, host })
             }
@@ -154,6 +156,7 @@ fn what_it_did(did: &Did) -> crate::engine::kernel::input::Did {
     match did.order.as_str() {
         "freeze" if did.still_running == 0 => Kernel::Froze,
         "continue" if did.still_stopped == 0 => Kernel::Continued,
+        "deadline" => Kernel::Timed { remaining_ms: did.remaining_ms },
         _ => Kernel::Other,
     }
 }
