@@ -3,6 +3,7 @@
 
 mod ask;
 mod control;
+mod deck;
 mod delegate;
 mod doctor;
 mod engine;
@@ -28,12 +29,14 @@ use crate::store::folder::StateFolder;
 
 /// The deck from which one person commands many AI coding agents.
 ///
-/// Without a command it shows what is delegated in this project.
+/// Without a command it opens the dashboard on this project; where its output is no terminal it prints the tree.
 #[derive(Debug, Parser)]
 #[command(name = "quarterdeck", version, max_term_width = 100)]
 struct Cli {
     #[command(flatten)]
     place: Place,
+    #[command(flatten)]
+    deck: deck::Deck,
     /// As of this moment, instead of now: for pictures and tests.
     #[arg(long, hide = true, value_parser = moment)]
     now: Option<Stamp>,
@@ -109,6 +112,7 @@ pub fn run() -> ExitCode {
     let named = std::env::var_os("QUARTERDECK_DIR").filter(|named| !named.is_empty());
     cli.place.dir = cli.place.dir.or(named.map(PathBuf::from));
     let outcome = match cli.command {
+        None if cli.now.is_none() && deck::Deck::can_show() => cli.deck.run(&cli.place),
         None => status::Status::as_of(cli.now).run(&cli.place),
         Some(Command::Status(command)) => command.run(&cli.place),
         Some(Command::Doctor(command)) => command.run(&cli.place),

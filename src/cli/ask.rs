@@ -78,26 +78,36 @@ pub(super) fn command(delegation: DelegationId, subtask: Option<SubtaskId>, verb
     Command { id, verb, delegation_id: delegation, subtask_id: subtask, by: Some("cli".into()), at: now() }
 }
 
-/// Sends a command and waits for its receipt.
+/// Sends a command and waits for its receipt; says on standard error what a person should know meanwhile.
 pub(super) fn send(
     folder: &StateFolder,
     command: &Command,
     patience: Duration,
 ) -> Result<Option<Receipt>, Box<dyn std::error::Error>> {
+    send_telling(folder, command, patience, &warn)
+}
+
+/// Sends a command and waits for its receipt; `tell` hears what a person should know meanwhile.
+pub(super) fn send_telling(
+    folder: &StateFolder,
+    command: &Command,
+    patience: Duration,
+    tell: &dyn Fn(&str),
+) -> Result<Option<Receipt>, Box<dyn std::error::Error>> {
     folder.create(&RealDisk)?;
     let give_up = Instant::now() + patience;
     while Instant::now() < give_up {
         // Again and again: an engine may die while it works on this, and the next one goes on with it.
-        ensure_engine(folder)?;
+        ensure_engine(folder, tell)?;
         let Some((client, _)) = Client::of(folder) else {
-            return send_by_inbox(folder, command, give_up);
+            return send_by_inbox(folder, command, give_up, tell);
         };
         let client = Blocking::new(client)?;
         match client.version().and_then(|_| client.command(command)) {
             Ok(Answered::Final(receipt)) => return Ok(Some(*receipt)),
             Ok(Answered::Pending) => {}
             Err(ClientError::Unreachable { .. }) if lock::holder(&RealDisk, folder).is_some() => {
-                return send_by_inbox(folder, command, give_up);
+                return send_by_inbox(folder, command, give_up, tell);
             }
             // It may be leaving; what came of the command, the next one knows.
             Err(error) if error.is_passing() => std::thread::sleep(AGAIN),
@@ -112,6 +122,7 @@ fn send_by_inbox(
     folder: &StateFolder,
     command: &Command,
     give_up: Instant,
+    tell: &dyn Fn(&str),
 ) -> Result<Option<Receipt>, Box<dyn std::error::Error>> {
     let mut live = Live::of(folder)?;
     let text = serde_json::value::to_raw_value(command)?;
@@ -119,7 +130,7 @@ fn send_by_inbox(
     let is_final =
         |model: &Model| model.receipts().get(&command.id).filter(|receipt| receipt.state.is_final()).cloned();
     while Instant::now() < give_up {
-        ensure_engine(folder)?;
+        ensure_engine(folder, tell)?;
         let look_again = give_up.min(Instant::now() + CHECK);
         if let Some(receipt) = live.wait(Some(look_again), is_final) {
             return Ok(Some(receipt));
@@ -165,12 +176,12 @@ fn target(command: &Command) -> String {
 }
 
 /// Starts an engine in the background if none runs, and says so.
-pub(super) fn ensure_engine(folder: &StateFolder) -> Result<(), Box<dyn std::error::Error>> {
+pub(super) fn ensure_engine(folder: &StateFolder, tell: &dyn Fn(&str)) -> Result<(), Box<dyn std::error::Error>> {
     if lock::holder(&RealDisk, folder).is_some() {
         return Ok(());
     }
     let pid = start_engine(folder)?;
-    warn(&format!("Started an engine in the background (pid {pid})."));
+    tell(&format!("Started an engine in the background (pid {pid})."));
     Ok(())
 }
 
@@ -204,10 +215,15 @@ pub(super) fn start_engine(folder: &StateFolder) -> Result<u32, Box<dyn std::err
     Err(format!("the engine did not begin (more in {}).\n{said}", log.display()).into())
 }
 
+/// Fresh random bits: the seeds that the standard library gives its maps.
+pub(super) fn seed() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(0u8)
+}
+
 /// Twelve random letters and digits.
 pub(super) fn random() -> String {
-    use std::hash::{BuildHasher, RandomState};
-    let mut bits = RandomState::new().hash_one(0u8);
+    let mut bits = seed();
     let mut text = String::new();
     for _ in 0..12 {
         text.extend(char::from_digit((bits % 36) as u32, 36));

@@ -15,6 +15,7 @@ use crate::model::command::{Limits, Pattern, ReceiptState, Spec, StepSpec, Verb}
 use crate::model::id::DelegationId;
 use crate::model::key::NodeKey;
 use crate::model::status::StatusWord;
+use crate::monitor::app::effect::Handover;
 use crate::store::disk::{Disk, RealDisk};
 use crate::store::folder::StateFolder;
 use crate::store::views::replace;
@@ -148,8 +149,35 @@ fn title(task: &str) -> String {
     task.lines().next().unwrap_or_default().to_owned()
 }
 
-fn hand_over(place: &Place, spec: Spec, wait: bool, json: bool) -> Outcome {
-    let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
+/// Hands over what a dialog asks for; returns the delegation's id.
+pub(super) fn hand_over_from(
+    folder: &StateFolder,
+    handover: &Handover,
+) -> Result<DelegationId, Box<dyn std::error::Error>> {
+    let spec = Spec {
+        title: Some(title(&handover.text)),
+        pattern: handover.pattern.as_deref().map_or(Ok(Pattern::default()), pattern)?,
+        subtasks: vec![step(1, &handover.text, handover.agent.as_deref())],
+        limits: Limits { max_concurrent: handover.agents, ..Limits::default() },
+        ..Spec::default()
+    };
+    let (id, command) = prepare(folder, spec)?;
+    // Nothing is printed: this is asked from a full screen.
+    match ask::send_telling(folder, &command, PATIENCE, &|_| ())?.map(|receipt| receipt.state) {
+        Some(ReceiptState::Confirmed { .. }) => Ok(id),
+        Some(ReceiptState::Refused { reason, code, .. }) => {
+            let why = reason.or(code).unwrap_or_else(|| "no reason given".into());
+            Err(CliError::Unreadable(format!("refused: {why}")).into())
+        }
+        Some(_) | None => Err(CliError::Unreadable("the engine has not answered yet.".into()).into()),
+    }
+}
+
+/// Makes the command that begins a delegation, and hands the asker's variables over.
+fn prepare(
+    folder: &StateFolder,
+    spec: Spec,
+) -> Result<(DelegationId, crate::model::command::Command), Box<dyn std::error::Error>> {
     let config = Config::read(folder.project())?;
     for step in &spec.subtasks {
         // Told here and now, not after the engine has tried.
@@ -164,6 +192,12 @@ fn hand_over(place: &Place, spec: Spec, wait: bool, json: bool) -> Outcome {
     env_file.parent().map_or(Ok(()), |env| RealDisk.create_dir(env))?;
     replace(&RealDisk, &env_file, &serde_json::to_vec(&env)?)?;
     let command = ask::command(id.clone(), None, Verb::Start { spec: Box::new(spec) });
+    Ok((id, command))
+}
+
+fn hand_over(place: &Place, spec: Spec, wait: bool, json: bool) -> Outcome {
+    let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
+    let (id, command) = prepare(&folder, spec)?;
     let receipt = ask::send(&folder, &command, PATIENCE)?;
     match &receipt {
         Some(receipt) if matches!(receipt.state, ReceiptState::Confirmed { .. }) => {

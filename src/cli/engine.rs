@@ -181,7 +181,7 @@ fn end_agents(folder: &StateFolder) -> Result<bool, Box<dyn std::error::Error>> 
         }
         let patience = give_up.saturating_duration_since(Instant::now());
         // One engine for all of them, and said once.
-        ask::ensure_engine(folder)?;
+        ask::ensure_engine(folder, &warn)?;
         let all: Vec<bool> = std::thread::scope(|scope| {
             let asked: Vec<_> =
                 live.iter().map(|id| scope.spawn(move || cancel(folder, id, patience))).collect();

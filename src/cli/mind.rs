@@ -10,7 +10,7 @@ use super::{CliError, Outcome, Place, now, print};
 use crate::engine::kernel::Kernel;
 use crate::model::command::Command;
 use crate::model::event::Event;
-use crate::model::id::Seq;
+use crate::model::id::{DelegationId, Seq, SubtaskId};
 use crate::store::disk::RealDisk;
 use crate::store::folder::StateFolder;
 use crate::store::{reader, snapshot};
@@ -25,31 +25,54 @@ impl Explain {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let folder = place.need()?;
         let (delegation, step) = resolve(&folder, &self.target)?;
-        let kernel = kernel(&folder)?;
-        let Some(known) = kernel.delegations().get(&delegation) else {
-            return Err(CliError::Unreadable(format!("{delegation} is not the engine's any more.")).into());
-        };
-        let tasks = known.tasks.iter().filter(|task| step.as_ref().is_none_or(|step| task.spec.id == *step));
-        for task in tasks {
-            if let Some(why) = kernel.explain(&delegation, &task.spec.id, now()) {
-                print(&format!("{delegation}/{}: {why}\n", task.spec.id))?;
-            }
+        for line in reasons(&folder, &delegation, step.as_ref())? {
+            print(&format!("{line}\n"))?;
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Says what a command would touch, or why it would be refused.
-pub(super) fn preview(folder: &StateFolder, command: &Command) -> Outcome {
+/// Returns why each step does not run, or what it does.
+fn reasons(
+    folder: &StateFolder,
+    delegation: &DelegationId,
+    step: Option<&SubtaskId>,
+) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let kernel = kernel(folder)?;
+    let Some(known) = kernel.delegations().get(delegation) else {
+        return Err(CliError::Unreadable(format!("{delegation} is not the engine's any more.")).into());
+    };
+    let tasks = known.tasks.iter().filter(|task| step.is_none_or(|step| task.spec.id == *step));
+    let reason = |id: &SubtaskId| {
+        kernel.explain(delegation, id, now()).map(|why| format!("{delegation}/{id}: {why}"))
+    };
+    Ok(tasks.filter_map(|task| reason(&task.spec.id)).collect())
+}
+
+/// Returns the same for a screen, where an error is one more line.
+pub(super) fn explain(folder: &StateFolder, delegation: &DelegationId, step: Option<&SubtaskId>) -> Vec<String> {
+    reasons(folder, delegation, step).unwrap_or_else(|error| vec![error.to_string()])
+}
+
+/// Returns what a command would touch, in lines.
+pub(super) fn touched(
+    folder: &StateFolder,
+    command: &Command,
+) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let touched =
         kernel(folder)?.preview(command).map_err(|refusal| CliError::Unreadable(refusal.to_string()))?;
     let (steps, sessions) = (touched.subtasks.len(), touched.sessions.len());
-    print(&format!("{} would touch {steps} steps and {sessions} running sessions:\n", command.verb.kind()))?;
-    for (delegation, step) in &touched.subtasks {
-        print(&format!("  {delegation}/{step}\n"))?;
-    }
-    for session in &touched.sessions {
-        print(&format!("  {session}\n"))?;
+    let mut lines =
+        vec![format!("{} would touch {steps} steps and {sessions} running sessions:", command.verb.kind())];
+    lines.extend(touched.subtasks.iter().map(|(delegation, step)| format!("  {delegation}/{step}")));
+    lines.extend(touched.sessions.iter().map(|session| format!("  {session}")));
+    Ok(lines)
+}
+
+/// Says what a command would touch, or why it would be refused.
+pub(super) fn preview(folder: &StateFolder, command: &Command) -> Outcome {
+    for line in touched(folder, command)? {
+        print(&format!("{line}\n"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
