@@ -11,6 +11,7 @@ mod history;
 mod host;
 mod logs;
 mod mind;
+mod screenshot;
 mod simulated;
 mod status;
 mod synth;
@@ -94,6 +95,8 @@ enum Command {
     Logs(logs::Logs),
     /// List what is over and left the tree.
     History(history::History),
+    /// Draw a frame of the dashboard without a terminal.
+    Screenshot(screenshot::Screenshot),
     /// Be the parent of one agent; the engine starts it.
     #[command(hide = true)]
     SessionHost(host::SessionHost),
@@ -133,6 +136,7 @@ pub fn run() -> ExitCode {
         Some(Command::Explain(command)) => command.run(&cli.place),
         Some(Command::Logs(command)) => command.run(&cli.place),
         Some(Command::History(command)) => command.run(&cli.place),
+        Some(Command::Screenshot(command)) => command.run(&cli.place),
         Some(Command::SessionHost(command)) => command.run(),
         Some(Command::SimulatedAgent(command)) => command.run(),
     };

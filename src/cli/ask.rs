@@ -176,7 +176,10 @@ fn target(command: &Command) -> String {
 }
 
 /// Starts an engine in the background if none runs, and says so.
-pub(super) fn ensure_engine(folder: &StateFolder, tell: &dyn Fn(&str)) -> Result<(), Box<dyn std::error::Error>> {
+pub(super) fn ensure_engine(
+    folder: &StateFolder,
+    tell: &dyn Fn(&str),
+) -> Result<(), Box<dyn std::error::Error>> {
     if lock::holder(&RealDisk, folder).is_some() {
         return Ok(());
     }

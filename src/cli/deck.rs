@@ -264,7 +264,8 @@ fn find_theme(name: &str, project: Option<&Path>) -> Option<String> {
         return None;
     }
     let file = format!("{name}.toml");
-    let places = [project.map(|folder| folder.join(&file)), user_file("themes").map(|folder| folder.join(&file))];
+    let places =
+        [project.map(|folder| folder.join(&file)), user_file("themes").map(|folder| folder.join(&file))];
     places.into_iter().flatten().find_map(|path| std::fs::read_to_string(path).ok())
 }
 
@@ -279,9 +280,9 @@ fn default_theme() -> &'static str {
 }
 
 fn speaks_utf8() -> bool {
-    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| {
-        std::env::var(name).ok().filter(|value| !value.is_empty())
-    });
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
     locale.is_none_or(|locale| {
         let locale = locale.to_lowercase();
         locale.contains("utf") || !matches!(locale.as_str(), "c" | "posix")

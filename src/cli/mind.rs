@@ -43,14 +43,17 @@ fn reasons(
         return Err(CliError::Unreadable(format!("{delegation} is not the engine's any more.")).into());
     };
     let tasks = known.tasks.iter().filter(|task| step.is_none_or(|step| task.spec.id == *step));
-    let reason = |id: &SubtaskId| {
-        kernel.explain(delegation, id, now()).map(|why| format!("{delegation}/{id}: {why}"))
-    };
+    let reason =
+        |id: &SubtaskId| kernel.explain(delegation, id, now()).map(|why| format!("{delegation}/{id}: {why}"));
     Ok(tasks.filter_map(|task| reason(&task.spec.id)).collect())
 }
 
 /// Returns the same for a screen, where an error is one more line.
-pub(super) fn explain(folder: &StateFolder, delegation: &DelegationId, step: Option<&SubtaskId>) -> Vec<String> {
+pub(super) fn explain(
+    folder: &StateFolder,
+    delegation: &DelegationId,
+    step: Option<&SubtaskId>,
+) -> Vec<String> {
     reasons(folder, delegation, step).unwrap_or_else(|error| vec![error.to_string()])
 }
 

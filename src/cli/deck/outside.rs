@@ -103,7 +103,8 @@ impl Outside for Hands {
             Effect::Explain { ticket, target } => {
                 let folder = self.folder(target.source);
                 self.spawn(move |_| {
-                    let lines = folder.map(|folder| mind::explain(&folder, &target.delegation, target.step.as_ref()));
+                    let lines =
+                        folder.map(|folder| mind::explain(&folder, &target.delegation, target.step.as_ref()));
                     News::Explained { ticket, lines: lines.unwrap_or_default() }
                 });
             }
@@ -121,7 +122,9 @@ impl Outside for Hands {
                 };
                 self.spawn(move |_| match delegate::hand_over_from(&folder, &handover) {
                     Ok(id) => News::Said { text: format!("Delegated as {id}."), is_error: false },
-                    Err(error) => News::Said { text: format!("Not delegated: {}", first_line(&*error)), is_error: true },
+                    Err(error) => {
+                        News::Said { text: format!("Not delegated: {}", first_line(&*error)), is_error: true }
+                    }
                 });
             }
             Effect::Export { name, text } => self.spawn(move |_| export(&name, &text)),
@@ -182,8 +185,13 @@ fn past_entry(record: &Record) -> PastEntry {
         }),
         started: node.and_then(|node| node.clocks.started),
         ended: node.and_then(|node| node.clocks.ended),
-        tokens: spend.map(|spend| spend.tokens()).filter(crate::model::usage::Tokens::is_known).map(|sum| sum.total()),
-        cost: spend.filter(|_| basis == Some(crate::model::usage::Basis::Whole)).map(|spend| spend.cost.dollars()),
+        tokens: spend
+            .map(|spend| spend.tokens())
+            .filter(crate::model::usage::Tokens::is_known)
+            .map(|sum| sum.total()),
+        cost: spend
+            .filter(|_| basis == Some(crate::model::usage::Basis::Whole))
+            .map(|spend| spend.cost.dollars()),
         steps: node.map_or(0, |node| node.children().len()),
         record: serde_json::to_string(record).unwrap_or_default().into(),
     }
@@ -221,7 +229,10 @@ fn unused(path: &std::path::Path) -> PathBuf {
         let name = format!("{}-{nth}.{}", stem.to_string_lossy(), end.to_string_lossy());
         path.with_file_name(name)
     });
-    std::iter::once(path.to_owned()).chain(numbered).find(|path| !path.exists()).unwrap_or_else(|| path.to_owned())
+    std::iter::once(path.to_owned())
+        .chain(numbered)
+        .find(|path| !path.exists())
+        .unwrap_or_else(|| path.to_owned())
 }
 
 fn save(place: SavePlace, project: Option<PathBuf>, text: &str) -> News {
@@ -232,9 +243,12 @@ fn save(place: SavePlace, project: Option<PathBuf>, text: &str) -> News {
     let Some(path) = path else {
         return News::Said { text: "There is no folder to keep the settings in.".into(), is_error: true };
     };
-    let written = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, text));
+    let written =
+        path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, text));
     match written {
         Ok(()) => News::Said { text: format!("Kept in {}.", shown(&path)), is_error: false },
-        Err(error) => News::Said { text: format!("{} cannot be written: {error}", shown(&path)), is_error: true },
+        Err(error) => {
+            News::Said { text: format!("{} cannot be written: {error}", shown(&path)), is_error: true }
+        }
     }
 }

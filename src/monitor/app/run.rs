@@ -96,6 +96,12 @@ impl App {
         }
     }
 
+    /// Takes a key.
+    pub fn press(&mut self, key: Key, now: Stamp) -> Vec<Effect> {
+        self.is_dirty = true;
+        update::key(&mut self.ui, Ctx { model: &self.model, now }, &self.keys, key)
+    }
+
     /// Does an action.
     pub fn act(&mut self, action: Action, now: Stamp) -> Vec<Effect> {
         self.is_dirty = true;

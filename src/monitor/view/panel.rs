@@ -68,7 +68,7 @@ fn tabs(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) {
         return;
     }
     let line = Rect { x: area.x + 2, width: area.width - 4, height: 1, ..area };
-    let all: usize = Tab::ALL.iter().map(|tab| width(tab.as_str()) + 3).sum();
+    let all: usize = Tab::ALL.iter().map(|tab| width(tab.as_str()) + 2).sum();
     let is_narrow = all > usize::from(line.width);
     let mut x = line.x;
     for (nth, tab) in Tab::ALL.into_iter().enumerate() {
@@ -79,7 +79,7 @@ fn tabs(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) {
         let text = format!(" {} ", name.trim_end_matches('…'));
         let end = put(buf, line, x, &text, style);
         drawn.tabs.push((Rect { x, width: end - x, ..line }, nth));
-        x = end + u16::from(!is_narrow);
+        x = end;
     }
 }
 
