@@ -122,6 +122,19 @@ fn lines_of_svg_meet_at_the_edges_of_their_cells() {
 }
 
 #[test]
+fn heavy_lines_of_svg_are_thick_and_one_stroke_for_a_bar() {
+    let mut buffer = blank(6, 1);
+    buffer.set_string(0, 0, "━━━╸──", Style::new());
+    let mut paint = Paint::of(&midnight());
+    (paint.font_size, paint.padding) = (20, 9);
+    let picture = svg(&buffer, &paint);
+    for (path, width) in [("M10 23H46", "3"), ("M46 23H52", "3"), ("M58 23H82", "1.2")] {
+        let stroke = format!("d=\"{path}\" fill=\"none\" stroke=\"#ccd3e0\" stroke-width=\"{width}\"");
+        assert!(picture.contains(&stroke), "no {stroke} in {picture}");
+    }
+}
+
+#[test]
 fn blocks_of_svg_fill_their_share_of_the_cell() {
     let mut buffer = blank(4, 1);
     buffer.set_string(0, 0, "█▄▌░", Style::new());

@@ -5,18 +5,27 @@ use std::fmt::Write as _;
 /// How a run of drawing characters is drawn.
 pub enum Shape {
     /// A path to be stroked.
-    Strokes(String),
+    Strokes { path: String, is_heavy: bool },
     /// A path of rectangles to be filled, with what makes them half transparent.
     Fill { path: String, opacity: &'static str },
     /// A path of slanted shapes to be filled.
     Smooth(String),
 }
 
-/// Where a line character reaches from its middle (`l`, `r`, `u`, `d`), and whether its corner is round.
+/// Where a line character reaches from its middle (`l`, `r`, `u`, `d`), and what kind of line it is.
 #[derive(Clone, Copy)]
 struct Arms {
     reach: &'static str,
-    is_round: bool,
+    line: Line,
+}
+
+/// Kinds of lines.
+#[derive(Clone, Copy, PartialEq)]
+enum Line {
+    Light,
+    Heavy,
+    /// Light, with a round corner.
+    Round,
 }
 
 impl Arms {
@@ -41,7 +50,7 @@ pub fn of(run: &str, (x, y): (u32, u32), (width, height): (u32, u32)) -> Option<
     let cells = u32::try_from(run.chars().count()).ok()?;
     if let Some(arms) = arms(c) {
         let mut path = String::new();
-        if c == '─' {
+        if matches!(c, '─' | '━') {
             // One stroke for the whole run keeps the file small and the line even.
             stroke(&mut path, arms, (x, y), (width * cells, height));
         } else {
@@ -49,7 +58,7 @@ pub fn of(run: &str, (x, y): (u32, u32), (width, height): (u32, u32)) -> Option<
                 stroke(&mut path, arms, (x + n * width, y), (width, height));
             }
         }
-        return Some(Shape::Strokes(path));
+        return Some(Shape::Strokes { path, is_heavy: arms.line == Line::Heavy });
     }
     if matches!(c, '▰' | '▱') {
         let path = (0..cells).map(|n| slanted(c, x + n * width, y, (width, height))).collect();
@@ -69,29 +78,35 @@ pub fn of(run: &str, (x, y): (u32, u32), (width, height): (u32, u32)) -> Option<
 }
 
 fn arms(c: char) -> Option<Arms> {
-    let (reach, is_round) = match c {
-        '─' => ("lr", false),
-        '│' => ("ud", false),
-        '┌' => ("rd", false),
-        '┐' => ("ld", false),
-        '└' => ("ru", false),
-        '┘' => ("lu", false),
-        '╭' => ("rd", true),
-        '╮' => ("ld", true),
-        '╰' => ("ru", true),
-        '╯' => ("lu", true),
-        '├' => ("udr", false),
-        '┤' => ("udl", false),
-        '┬' => ("lrd", false),
-        '┴' => ("lru", false),
-        '┼' => ("lrud", false),
-        '╴' => ("l", false),
-        '╵' => ("u", false),
-        '╶' => ("r", false),
-        '╷' => ("d", false),
+    let (reach, line) = match c {
+        '─' => ("lr", Line::Light),
+        '│' => ("ud", Line::Light),
+        '┌' => ("rd", Line::Light),
+        '┐' => ("ld", Line::Light),
+        '└' => ("ru", Line::Light),
+        '┘' => ("lu", Line::Light),
+        '╭' => ("rd", Line::Round),
+        '╮' => ("ld", Line::Round),
+        '╰' => ("ru", Line::Round),
+        '╯' => ("lu", Line::Round),
+        '├' => ("udr", Line::Light),
+        '┤' => ("udl", Line::Light),
+        '┬' => ("lrd", Line::Light),
+        '┴' => ("lru", Line::Light),
+        '┼' => ("lrud", Line::Light),
+        '━' => ("lr", Line::Heavy),
+        '┃' => ("ud", Line::Heavy),
+        '╸' => ("l", Line::Heavy),
+        '╹' => ("u", Line::Heavy),
+        '╺' => ("r", Line::Heavy),
+        '╻' => ("d", Line::Heavy),
+        '╴' => ("l", Line::Light),
+        '╵' => ("u", Line::Light),
+        '╶' => ("r", Line::Light),
+        '╷' => ("d", Line::Light),
         _ => return None,
     };
-    Some(Arms { reach, is_round })
+    Some(Arms { reach, line })
 }
 
 /// Adds the strokes of one cell, from its edges to its middle.
@@ -103,7 +118,7 @@ fn stroke(path: &mut String, arms: Arms, (x, y): (u32, u32), (width, height): (u
         // A string takes whatever is written to it.
         _ = path.write_fmt(text);
     };
-    if arms.is_round {
+    if arms.line == Line::Round {
         let end = if arms.reach('r') { right } else { left };
         let start = if arms.reach('d') { bottom } else { top };
         let bend =

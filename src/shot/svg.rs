@@ -201,8 +201,12 @@ fn draw(out: &mut String, run: &[Glyph<'_>], row: u32, grid: &Grid, paint: &Pain
     let at = grid.at(first.column, row);
     let fill = hex(ink.text);
     match shape::of(&text, at, (grid.cell_width, grid.cell_height)) {
-        Some(Shape::Strokes(path)) => {
-            let width = if ink.shown.contains(Modifier::BOLD) { "1.8" } else { "1.2" };
+        Some(Shape::Strokes { path, is_heavy }) => {
+            let width = match (is_heavy, ink.shown.contains(Modifier::BOLD)) {
+                (true, _) => "3",
+                (false, true) => "1.8",
+                (false, false) => "1.2",
+            };
             line(
                 out,
                 format_args!("<path d=\"{path}\" fill=\"none\" stroke=\"{fill}\" stroke-width=\"{width}\"/>"),

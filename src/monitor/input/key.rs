@@ -7,7 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use unicode_width::UnicodeWidthChar;
 
 /// The names of keys that are no characters; the first name of a code is the one that is shown.

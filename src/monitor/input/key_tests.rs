@@ -1,5 +1,5 @@
+use crossterm::event::{KeyEventState, MediaKeyCode, ModifierKeyCode};
 use proptest::prelude::*;
-use ratatui::crossterm::event::{KeyEventState, MediaKeyCode, ModifierKeyCode};
 use rstest::rstest;
 
 use super::*;

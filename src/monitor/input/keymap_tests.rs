@@ -1,5 +1,7 @@
 use std::collections::HashSet;
+use std::fmt::Write as _;
 
+use proptest::prelude::*;
 use rstest::rstest;
 
 use super::*;
@@ -188,4 +190,39 @@ fn nobody_can_lock_themselves_in() {
     assert_eq!(does(&map, "C-c"), Some(Action::Quit));
     assert_eq!(press(&map, Context::Dialog, "esc"), [Pressed::Do(Action::DialogNo)]);
     assert_eq!(warnings, ["quit has no key, so C-c keeps it.", "dialog-no has no key, so esc keeps it."]);
+}
+
+/// Keys of which some are built in, so that files clash with the built-in map and with themselves.
+fn chords() -> impl Strategy<Value = Vec<String>> {
+    let keys = prop::sample::select(vec!["p", "q", "space", "C-c", "f5", "f6", ",", "nonsense"]);
+    let chord = prop::collection::vec(keys, 1..=4).prop_map(|keys| keys.join(" "));
+    prop::collection::vec(chord, 0..4)
+}
+
+proptest! {
+    #[test]
+    fn whatever_a_file_asks_for_every_binding_that_is_left_can_be_pressed(
+        normal in prop::collection::btree_map(prop::sample::select(Action::ALL), chords(), 0..8),
+        dialog in prop::collection::btree_map(prop::sample::select(Action::ALL), chords(), 0..8),
+    ) {
+        let mut file = String::new();
+        for (name, actions) in [("normal", normal), ("dialog", dialog)] {
+            writeln!(file, "[{name}]").unwrap();
+            for (action, chords) in actions {
+                writeln!(file, "{} = {chords:?}", action.name()).unwrap();
+            }
+        }
+        let (map, _) = Keymap::with(&file);
+        for binding in &map.bindings {
+            let pressed = press(&map, binding.context, &shown(&binding.keys));
+            prop_assert_eq!(pressed.last(), Some(&Pressed::Do(binding.action)), "{:?} of\n{}", binding, file);
+        }
+        prop_assert!(map.hint(Action::Quit).is_some() && map.hint(Action::DialogNo).is_some());
+    }
+
+    #[test]
+    fn no_text_breaks_the_reader(text in any::<String>()) {
+        let (map, _) = Keymap::with(&text);
+        prop_assert!(map.hint(Action::Quit).is_some());
+    }
 }

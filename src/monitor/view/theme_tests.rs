@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 
 use proptest::prelude::*;
+use ratatui::style::Modifier;
 use rstest::rstest;
 
 use super::colour::{Oklab, linear, rgb};
@@ -187,6 +188,26 @@ fn states_that_ask_for_different_things_look_different(#[case] name: &str, #[cas
 }
 
 #[test]
+fn states_do_not_look_like_plain_text() {
+    for name in COLOURED {
+        let theme = Theme::built_in(name);
+        for role in KINDS {
+            let apart = Oklab::of(text_of(&theme, role)).distance(Oklab::of(text_of(&theme, Role::Text)));
+            assert!(apart >= 0.06, "{name}: {} is {apart:.3} from text", role.name());
+        }
+    }
+}
+
+#[test]
+fn a_title_on_a_dim_frame_is_not_dim() {
+    for name in Theme::built_in_names() {
+        let theme = Theme::built_in(name);
+        let title = theme.style(Role::Border).patch(theme.style(Role::Title));
+        assert!(!title.add_modifier.contains(Modifier::DIM), "{name}");
+    }
+}
+
+#[test]
 fn plain_text_leaves_the_terminals_background() {
     for name in Theme::built_in_names() {
         assert_eq!(Theme::built_in(name).style(Role::Text).bg, None, "{name}");
@@ -209,6 +230,9 @@ fn sixteen_colours_are_readable_on_any_background() {
             assert_eq!(style.bg, None, "{name}: {}", role.name());
         }
         assert!(theme.style(Role::Selection).add_modifier.contains(Modifier::REVERSED), "{name}");
+        for (one, other) in pairs() {
+            assert_ne!(theme.style(one), theme.style(other), "{name}: {} is {}", one.name(), other.name());
+        }
     }
 }
 
@@ -277,7 +301,10 @@ fn what_is_inherited_is_recoloured_by_the_heirs_palette() {
     ]);
     assert_eq!(warnings, Vec::<String>::new());
     assert_eq!(theme.style(Role::Error).fg, Some(RED));
-    assert_eq!(theme.style(Role::Accent), Style::new().fg(RED).add_modifier(Modifier::BOLD));
+    assert_eq!(
+        (theme.style(Role::Accent).fg, theme.style(Role::Accent).add_modifier),
+        (Some(RED), Modifier::BOLD)
+    );
     assert!(!theme.is_dark);
 }
 

@@ -139,7 +139,7 @@ impl Sheet {
 
     fn style(&self, name: &str, role: &str, value: &Value, warnings: &mut Vec<String>) -> Style {
         if let Value::String(text) = value {
-            return Style::new().fg(self.colour(name, role, text, warnings));
+            return undimmed(Style::new().fg(self.colour(name, role, text, warnings)));
         }
         let mut style = Style::new();
         let Value::Table(table) = value else {
@@ -162,7 +162,7 @@ impl Sheet {
                 }
             }
         }
-        style
+        undimmed(style)
     }
 
     /// Reads a colour by its name in the palette or as it stands.
@@ -173,6 +173,13 @@ impl Sheet {
             Color::Reset
         })
     }
+}
+
+/// Lets a style that has a colour or is bold be seen as it is, also over something dim: a title on a frame.
+fn undimmed(style: Style) -> Style {
+    let stands_out = style.fg.is_some() || style.add_modifier.contains(Modifier::BOLD);
+    let is_dim = style.add_modifier.contains(Modifier::DIM);
+    if stands_out && !is_dim { style.remove_modifier(Modifier::DIM) } else { style }
 }
 
 fn modifier(name: &str, role: &str, word: &Value, warnings: &mut Vec<String>) -> Modifier {
