@@ -4,6 +4,8 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
     reason = "a test fails where something is not there"
 )]
 #![cfg(target_os = "linux")]

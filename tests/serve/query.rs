@@ -60,7 +60,7 @@ async fn the_past_is_paged_filtered_and_counted_and_one_of_it_can_be_asked_for()
     let mut deck = Deck::stopped(Shape::default());
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let now = Stamp::from_millis(0).plus(since);
-    let long_ago = Stamp::from_millis(0).plus(since - Duration::from_hours(24 * 7));
+    let long_ago = Stamp::from_millis(0).plus(since.saturating_sub(Duration::from_hours(24 * 7)));
     deck.write(now, |book| {
         let fleet = Fleet { ended: 45, live: 0, subtasks: 2, seed: 5, now: long_ago };
         let _ = book.write(now, fleet.events()).unwrap();
