@@ -175,10 +175,11 @@ pub fn open(door: &Door, options: &Options) -> Result<Serving, ServeError> {
         .build()?;
     let (closing, closed) = watch::channel(());
     let announced = runtime.block_on(listen::open(door, options, closed))?;
-    announce::tell(door.folder(), &announced)?;
     if let Some(engines) = &options.engines {
         // Nobody is to lose an engine because a list of them cannot be written.
         let _ = engines::note(engines, door.folder());
     }
+    // Last: who reads it finds everything else done.
+    announce::tell(door.folder(), &announced)?;
     Ok(Serving { runtime, closing, announced })
 }

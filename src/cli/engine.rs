@@ -69,7 +69,7 @@ struct Run {
     /// A further name by which it may be called there.
     #[arg(long, value_name = "NAME", requires = "listen")]
     allow_host: Vec<String>,
-    /// A web page that may call it there, such as http://localhost:3000.
+    /// A web page that may call it there, such as `http://localhost:3000`.
     #[arg(long, value_name = "ORIGIN", requires = "listen")]
     allow_origin: Vec<String>,
 }

@@ -29,7 +29,7 @@ use crate::store::folder::StateFolder;
 /// How many asks may wait; when it is full the asker waits.
 const QUEUE: usize = 256;
 /// How many events a listener may fall behind before it must read them from the journal.
-pub const RING: usize = 1024;
+pub const RING: usize = 4096;
 
 /// What somebody wants of the driver.
 pub(super) enum Ask {
@@ -103,13 +103,12 @@ impl View<'_> {
             Some(step) => NodeKey::Subtask(command.delegation_id.clone(), step.clone()),
             None => NodeKey::Delegation(command.delegation_id.clone()),
         };
-        let asks_same = match &command.verb {
+        let asks_same = if let Verb::Start { spec } = &command.verb {
             // Its receipt does not repeat the whole plan.
-            Verb::Start { spec } => self.is_plan_of(command, spec),
-            verb => receipt
-                .options
-                .as_ref()
-                .is_none_or(|told| serde_json::to_value(verb).is_ok_and(|asked| asked == *told)),
+            self.is_plan_of(command, spec)
+        } else {
+            let asked = serde_json::to_value(&command.verb).ok();
+            receipt.options.is_none() || receipt.options == asked
         };
         receipt.kind.as_deref().is_none_or(|kind| kind == command.verb.kind())
             && receipt.target.as_ref().is_none_or(|told| *told == target)

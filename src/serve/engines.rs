@@ -35,7 +35,7 @@ pub struct Known {
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum EngineState {
     /// An engine has it; it may not have said yet where it listens.
-    Running { holder: Holder, announced: Option<Announced> },
+    Running { holder: Holder, announced: Option<Box<Announced>> },
     /// The folder is there, and no engine runs.
     Stopped,
     /// The folder is gone.
@@ -86,7 +86,7 @@ pub fn look(folder: PathBuf) -> Known {
     let at = StateFolder::at(&folder);
     let state = match lock::holder(&RealDisk, &at) {
         _ if !folder.is_dir() => EngineState::Gone,
-        Some(holder) => EngineState::Running { holder, announced: read_live(&at) },
+        Some(holder) => EngineState::Running { holder, announced: read_live(&at).map(Box::new) },
         None => EngineState::Stopped,
     };
     Known { folder, state }

@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use axum::extract::connect_info::ConnectInfo;
 use axum::extract::{Request, State};
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -78,7 +79,7 @@ impl TcpRules {
     fn admit(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
         let mut hosts = headers.get_all(HOST).iter();
         let (host, another) = (hosts.next().and_then(|host| host.to_str().ok()), hosts.next());
-        let named = [uri.authority().map(|named| named.as_str()), host];
+        let named = [uri.authority().map(Authority::as_str), host];
         let is_ours = named.iter().flatten().all(|host| self.is_ours(host));
         if host.is_none() || another.is_some() || !is_ours {
             return Err(forbidden(

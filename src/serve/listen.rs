@@ -81,10 +81,16 @@ fn make_own(place: &Path, uid: u32) -> io::Result<()> {
 /// Checks that a folder is this user's alone: in a shared place somebody else could have made it.
 fn is_own(place: &Path, uid: u32) -> io::Result<()> {
     let found = fs::symlink_metadata(place)?;
-    if found.is_dir() && found.uid() == uid && found.permissions().mode() & 0o077 == 0 {
+    if found.is_dir() && found.uid() == uid && is_private(&found) {
         return Ok(());
     }
     Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is not this user's alone"))
+}
+
+/// Returns whether nobody else may use a file or folder.
+pub(super) fn is_private(found: &fs::Metadata) -> bool {
+    const OTHERS: u32 = 0o077;
+    found.permissions().mode() & OTHERS == 0
 }
 
 /// Listens wherever is asked for, until `closed` ends. A socket that cannot be made is no reason not to run; an

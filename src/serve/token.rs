@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use super::listen::is_private;
 use crate::store::disk::RealDisk;
 use crate::store::error::{Error, Result};
 use crate::store::folder::StateFolder;
@@ -34,7 +35,7 @@ impl Token {
         let mut bytes = [0; BYTES];
         let random = fs::File::open("/dev/urandom").and_then(|mut random| random.read_exact(&mut bytes));
         random.map_err(Error::io("read", Path::new("/dev/urandom")))?;
-        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let text = bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
         replace(&RealDisk, &path, format!("{text}\n").as_bytes())?;
         Ok(Self(text))
     }
@@ -62,8 +63,7 @@ impl Token {
 
 fn private(path: &Path) -> io::Result<String> {
     let found = fs::metadata(path)?;
-    let is_ours =
-        found.uid() == rustix::process::getuid().as_raw() && found.permissions().mode() & 0o077 == 0;
+    let is_ours = found.uid() == rustix::process::getuid().as_raw() && is_private(&found);
     if !is_ours {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
@@ -72,6 +72,8 @@ fn private(path: &Path) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -83,8 +85,8 @@ mod tests {
         assert_eq!(fs::metadata(folder.engine_token()).unwrap().permissions().mode() & 0o777, 0o600);
         let text = fs::read_to_string(folder.engine_token()).unwrap().trim().to_owned();
         assert!(token.is(&text) && text.len() == 64);
-        assert!(!token.is("") && !token.is(&text[..63]) && !token.is(&format!("{text}0")));
-        assert!(!token.is(&text.replace(&text[..1], "x")));
+        assert!(!token.is("") && !token.is(text.get(..63).unwrap()) && !token.is(&format!("{text}0")));
+        assert!(!token.is(&format!("x{}", text.get(1..).unwrap())));
     }
 
     #[test]

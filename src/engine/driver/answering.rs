@@ -62,9 +62,10 @@ impl Driver {
 
     /// Gives the kernel a command, unless that could never be written down.
     pub(super) fn give(&mut self, command: Command) -> Result<()> {
-        let text = match &command.verb {
-            Verb::Start { spec } => serde_json::to_vec(&expand(spec).unwrap_or_default()),
-            _ => serde_json::to_vec(&command),
+        let text = if let Verb::Start { spec } = &command.verb {
+            serde_json::to_vec(&expand(spec).unwrap_or_default())
+        } else {
+            serde_json::to_vec(&command)
         };
         let bytes = text.map_or(usize::MAX, |text| text.len());
         if bytes > LONGEST_COMMAND && self.kernel.outcome(&command.id).is_none() {

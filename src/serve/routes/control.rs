@@ -17,6 +17,7 @@ use crate::engine::kernel::Preview;
 use crate::model::command::{Command, Receipt, ReceiptState, Verb};
 use crate::model::id::{CommandId, DelegationId, SubtaskId, file_name};
 use crate::model::key::NodeKey;
+use crate::model::node::Node;
 use crate::report::json::tree;
 
 /// What stands behind the question mark.
@@ -131,9 +132,9 @@ fn read_verb(kind: &str, fields: Map<String, Value>) -> Result<Verb, Problem> {
         Ok(Verb::Start { .. }) => {
             Err(Problem::not_found("A delegation is started by POST /api/delegation/start."))
         }
-        Err(error) if error.to_string().starts_with("unknown variant") => Err(Problem::not_found(&format!(
-            "There is no control {kind:?}.\nThere are those of docs/api.md."
-        ))),
+        Err(error) if error.to_string().starts_with(&format!("unknown variant `{kind}`")) => Err(
+            Problem::not_found(&format!("There is no control {kind:?}.\nThere are those of docs/api.md.")),
+        ),
         Err(error) => Err(Problem::malformed(&format!("{kind} cannot be understood: {error}."))),
         Ok(verb) => Ok(verb),
     }?;
@@ -194,7 +195,7 @@ fn describe(view: &View<'_>, command: &Command) -> (Option<&'static str>, Map<St
     let mut told = Map::new();
     let key = NodeKey::Delegation(command.delegation_id.clone());
     let mut target = view.model.find(&key);
-    let steps = target.and_then(|ix| view.model.get(ix)).map(|node| node.children());
+    let steps = target.and_then(|ix| view.model.get(ix)).map(Node::children);
     let open = steps
         .into_iter()
         .flatten()

@@ -3,11 +3,11 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::Path;
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path as Named, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
@@ -43,19 +43,19 @@ struct LogPage {
 
 pub(super) async fn page(
     State(api): State<Api>,
-    Path(session): Path<String>,
+    Named(session): Named<String>,
     from: Result<Query<From>, QueryRejection>,
 ) -> Result<Response, Problem> {
     let offset = from?.0.offset;
     let folder =
         api.0.door.folder().session_dir(&session).map_err(|error| Problem::malformed(&error.to_string()))?;
-    let read = tokio::task::spawn_blocking(move || read(session, folder, offset)).await;
+    let read = tokio::task::spawn_blocking(move || read(session, &folder, offset)).await;
     let read =
         read.map_err(|error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "log", &error.to_string()))?;
     Ok(Json(read?).into_response())
 }
 
-fn read(session: String, folder: PathBuf, offset: u64) -> Result<LogPage, Problem> {
+fn read(session: String, folder: &Path, offset: u64) -> Result<LogPage, Problem> {
     let failed =
         |error: io::Error| Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "log", &error.to_string());
     if !folder.is_dir() {
@@ -134,17 +134,17 @@ fn read_at(file: &File, offset: u64, most: usize) -> io::Result<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn log(text: &[u8]) -> (tempfile::TempDir, PathBuf) {
+    fn log(text: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
         let temp = tempfile::tempdir().unwrap();
         std::fs::write(temp.path().join("log.jsonl"), text).unwrap();
         let path = temp.path().to_owned();
         (temp, path)
     }
 
-    fn all(folder: &std::path::Path) -> (Vec<String>, u64) {
+    fn all(folder: &Path) -> (Vec<String>, u64) {
         let (mut lines, mut skipped, mut offset) = (Vec::new(), 0, 0);
         loop {
-            let page = read("s".into(), folder.to_owned(), offset).unwrap();
+            let page = read("s".into(), folder, offset).unwrap();
             lines.extend(page.lines.iter().map(|line| line.get().to_owned()));
             skipped += page.skipped;
             if !page.more {
@@ -180,9 +180,9 @@ mod tests {
     #[test]
     fn an_offset_in_the_middle_of_a_line_is_refused() {
         let (_temp, folder) = log(b"{\"a\":1}\n{\"b\":2}\n");
-        assert_eq!(read("s".into(), folder.clone(), 8).unwrap().lines.len(), 1);
+        assert_eq!(read("s".into(), &folder, 8).unwrap().lines.len(), 1);
         for wrong in [3, 17, 400] {
-            let refused = read("s".into(), folder.clone(), wrong).unwrap_err();
+            let refused = read("s".into(), &folder, wrong).unwrap_err();
             assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{wrong}");
         }
     }

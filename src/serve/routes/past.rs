@@ -126,7 +126,9 @@ impl Pages {
         });
         over.sort_by_key(|record| std::cmp::Reverse(record.completed_at));
         let mut taken = Taken { skip, limit, place: 0, found: Vec::new() };
-        over.into_iter().for_each(|record| taken.take(record));
+        for record in over {
+            taken.take(record);
+        }
         let mut cursor = Some(Cursor::default());
         while let Some(from) = cursor {
             let page = past::page(Arc::new(RealDisk), &self.folder, from, CHUNK)?;

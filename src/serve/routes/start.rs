@@ -16,6 +16,7 @@ use crate::engine::door::View;
 use crate::model::command::{Command, ReceiptState, Spec, Verb};
 use crate::model::id::{CommandId, DelegationId};
 use crate::model::key::NodeKey;
+use crate::model::node::Node;
 use crate::report::json::tree;
 
 /// What a planner knows of a step and an engine does not need.
@@ -60,7 +61,7 @@ async fn answer(api: &Api, code: StatusCode, id: DelegationId, receipt: Value) -
     let told = api.0.door.look(move |view| {
         let ix = view.model.find(&NodeKey::Delegation(id.clone()));
         let node = ix.and_then(|ix| view.model.get(ix));
-        let steps = node.map(|node| node.children()).unwrap_or_default();
+        let steps = node.map(Node::children).unwrap_or_default();
         let shown: Vec<Value> = steps
             .iter()
             .filter_map(|ix| serde_json::to_value(tree(view.model, &[*ix]).nodes.first()).ok())
