@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use clap::Args;
+use serde_json::json;
 
 use super::control::resolve;
 use super::{CliError, Outcome, Place, now, print};
@@ -11,6 +12,7 @@ use crate::engine::kernel::Kernel;
 use crate::model::command::Command;
 use crate::model::event::Event;
 use crate::model::id::Seq;
+use crate::model::text;
 use crate::store::disk::RealDisk;
 use crate::store::folder::StateFolder;
 use crate::store::{reader, snapshot};
@@ -19,6 +21,8 @@ use crate::store::{reader, snapshot};
 pub(super) struct Explain {
     /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough.
     target: String,
+    #[arg(long)]
+    json: bool,
 }
 
 impl Explain {
@@ -31,8 +35,12 @@ impl Explain {
         };
         let tasks = known.tasks.iter().filter(|task| step.as_ref().is_none_or(|step| task.spec.id == *step));
         for task in tasks {
-            if let Some(why) = kernel.explain(&delegation, &task.spec.id, now()) {
-                print(&format!("{delegation}/{}: {why}\n", task.spec.id))?;
+            let Some(why) = kernel.explain(&delegation, &task.spec.id, now()) else { continue };
+            let (id, why) = (format!("{delegation}/{}", task.spec.id), why.to_string());
+            if self.json {
+                print(&format!("{}\n", json!({ "id": id, "status": task.word().as_str(), "why": why })))?;
+            } else {
+                print(&format!("{}\n", text::line(&format!("{id}: {why}"))))?;
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -40,9 +48,18 @@ impl Explain {
 }
 
 /// Says what a command would touch, or why it would be refused.
-pub(super) fn preview(folder: &StateFolder, command: &Command) -> Outcome {
+pub(super) fn preview(folder: &StateFolder, command: &Command, json: bool) -> Outcome {
     let touched =
         kernel(folder)?.preview(command).map_err(|refusal| CliError::Unreadable(refusal.to_string()))?;
+    if json {
+        let steps: Vec<String> = touched.subtasks.iter().map(|(of, step)| format!("{of}/{step}")).collect();
+        let (delegations, sessions) = (&touched.delegations, &touched.sessions);
+        let kind = command.verb.kind();
+        let told =
+            json!({ "kind": kind, "delegations": delegations, "subtasks": steps, "sessions": sessions });
+        print(&format!("{told}\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let (steps, sessions) = (touched.subtasks.len(), touched.sessions.len());
     print(&format!("{} would touch {steps} steps and {sessions} running sessions:\n", command.verb.kind()))?;
     for (delegation, step) in &touched.subtasks {
