@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use quarterdeck::store::folder::StateFolder;
@@ -64,15 +64,19 @@ impl Deck {
 
     /// Runs a command in whose environment MARK has this value.
     pub fn run_with(&self, mark: &str, arguments: &[&str]) -> Output {
+        self.program().env("MARK", mark).args(arguments).output().unwrap()
+    }
+
+    /// Starts a command whose output is read later.
+    pub fn spawn(&self, arguments: &[&str]) -> Child {
+        self.program().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    fn program(&self) -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin("quarterdeck"));
         let path = std::env::var_os("PATH").unwrap_or_default();
+        command.current_dir(self.folder.path()).env_clear().env("PATH", path).env("HOME", self.folder.path());
         command
-            .current_dir(self.folder.path())
-            .env_clear()
-            .env("PATH", path)
-            .env("HOME", self.folder.path())
-            .env("MARK", mark);
-        command.args(arguments).output().unwrap()
     }
 
     /// Runs a command that must end well, and returns what it printed.

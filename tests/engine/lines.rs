@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command};
 
 use serde_json::Value;
 
@@ -16,9 +16,7 @@ struct Follower {
 
 impl Follower {
     fn new(deck: &Deck, arguments: &[&str]) -> Self {
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin("quarterdeck"));
-        command.current_dir(deck.folder.path()).env_clear().env("HOME", deck.folder.path());
-        let mut child = command.args(arguments).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = deck.spawn(arguments);
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         Self { child, lines }
     }
