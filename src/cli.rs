@@ -15,6 +15,7 @@ mod screenshot;
 mod simulated;
 mod status;
 mod synth;
+mod wait;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -87,11 +88,11 @@ enum Command {
     Answer(control::Answer),
     /// Say a sentence to a running agent.
     Tell(control::Tell),
-    /// Wait until a delegation has ended.
-    Wait(delegate::Wait),
+    /// Wait until a delegation or a step is done, has ended, or is in another state.
+    Wait(wait::Wait),
     /// Say why a step is not running.
     Explain(mind::Explain),
-    /// Show what an agent did.
+    /// Show what agents did, or do.
     Logs(logs::Logs),
     /// List what is over and left the tree.
     History(history::History),

@@ -34,7 +34,7 @@ impl Target {
         let (delegation, step) = resolve(&folder, &self.on)?;
         let command = ask::command(delegation, step, verb);
         if self.preview {
-            return mind::preview(&folder, &command);
+            return mind::preview(&folder, &command, self.json);
         }
         let receipt = ask::send(&folder, &command, PATIENCE)?;
         ask::show(&command, receipt, self.json)

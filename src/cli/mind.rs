@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use clap::Args;
+use serde_json::json;
 
 use super::control::resolve;
 use super::{CliError, Outcome, Place, now, print};
@@ -11,6 +12,7 @@ use crate::engine::kernel::Kernel;
 use crate::model::command::Command;
 use crate::model::event::Event;
 use crate::model::id::{DelegationId, Seq, SubtaskId};
+use crate::model::text;
 use crate::store::disk::RealDisk;
 use crate::store::folder::StateFolder;
 use crate::store::{reader, snapshot};
@@ -19,33 +21,42 @@ use crate::store::{reader, snapshot};
 pub(super) struct Explain {
     /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough.
     target: String,
+    #[arg(long)]
+    json: bool,
 }
 
 impl Explain {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let folder = place.need()?;
         let (delegation, step) = resolve(&folder, &self.target)?;
-        for line in reasons(&folder, &delegation, step.as_ref())? {
-            print(&format!("{line}\n"))?;
+        for (id, status, why) in reasons(&folder, &delegation, step.as_ref())? {
+            if self.json {
+                print(&format!("{}\n", json!({ "id": id, "status": status, "why": why })))?;
+            } else {
+                print(&format!("{}\n", text::line(&format!("{id}: {why}"))))?;
+            }
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Returns why each step does not run, or what it does.
+/// Returns each step's id, its state, and why it does not run or what it does.
 fn reasons(
     folder: &StateFolder,
     delegation: &DelegationId,
     step: Option<&SubtaskId>,
-) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+) -> Result<Vec<(String, &'static str, String)>, Box<dyn std::error::Error>> {
     let kernel = kernel(folder)?;
     let Some(known) = kernel.delegations().get(delegation) else {
         return Err(CliError::Unreadable(format!("{delegation} is not the engine's any more.")).into());
     };
     let tasks = known.tasks.iter().filter(|task| step.is_none_or(|step| task.spec.id == *step));
-    let reason =
-        |id: &SubtaskId| kernel.explain(delegation, id, now()).map(|why| format!("{delegation}/{id}: {why}"));
-    Ok(tasks.filter_map(|task| reason(&task.spec.id)).collect())
+    let now = now();
+    let reason = tasks.filter_map(|task| {
+        let why = kernel.explain(delegation, &task.spec.id, now)?.to_string();
+        Some((format!("{delegation}/{}", task.spec.id), task.word().as_str(), why))
+    });
+    Ok(reason.collect())
 }
 
 /// Returns the same for a screen, where an error is one more line.
@@ -54,7 +65,12 @@ pub(super) fn explain(
     delegation: &DelegationId,
     step: Option<&SubtaskId>,
 ) -> Vec<String> {
-    reasons(folder, delegation, step).unwrap_or_else(|error| vec![error.to_string()])
+    match reasons(folder, delegation, step) {
+        Ok(reasons) => {
+            reasons.iter().map(|(id, _, why)| text::line(&format!("{id}: {why}")).into()).collect()
+        }
+        Err(error) => vec![error.to_string()],
+    }
 }
 
 /// Returns what a command would touch, in lines.
@@ -73,7 +89,18 @@ pub(super) fn touched(
 }
 
 /// Says what a command would touch, or why it would be refused.
-pub(super) fn preview(folder: &StateFolder, command: &Command) -> Outcome {
+pub(super) fn preview(folder: &StateFolder, command: &Command, json: bool) -> Outcome {
+    if json {
+        let touched =
+            kernel(folder)?.preview(command).map_err(|refusal| CliError::Unreadable(refusal.to_string()))?;
+        let steps: Vec<String> = touched.subtasks.iter().map(|(of, step)| format!("{of}/{step}")).collect();
+        let (delegations, sessions) = (&touched.delegations, &touched.sessions);
+        let kind = command.verb.kind();
+        let told =
+            json!({ "kind": kind, "delegations": delegations, "subtasks": steps, "sessions": sessions });
+        print(&format!("{told}\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     for line in touched(folder, command)? {
         print(&format!("{line}\n"))?;
     }
