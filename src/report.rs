@@ -2,7 +2,10 @@
 //! and scripts. Pure: what is shown depends on the model, the selection and `now` only.
 
 pub mod cells;
+pub mod csv;
 pub mod json;
+pub mod markdown;
 pub mod measure;
 pub mod select;
+pub mod table;
 pub mod text;

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::model::time::Stamp;
 use crate::model::usage::{Basis, Spend};
 
 /// Shown for what nobody told.
@@ -18,6 +19,24 @@ pub fn duration(span: Duration) -> String {
         3600..86_400 => format!("{hours}h{:02}m", minutes % 60),
         _ => format!("{days}d{:02}h", hours % 24),
     }
+}
+
+/// Returns the time of day, in UTC.
+pub fn time_of_day(at: Stamp) -> String {
+    let seconds = at.millis().div_euclid(1000).rem_euclid(86_400);
+    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+/// Returns when it was: the time where it was today, else month, day and time.
+pub fn moment(at: Stamp, now: Stamp) -> String {
+    const DAY: i64 = 86_400_000;
+    let time = time_of_day(at);
+    if at.millis().div_euclid(DAY) == now.millis().div_euclid(DAY) {
+        return time;
+    }
+    let whole = at.to_string();
+    let date = whole.split_once('T').and_then(|(date, _)| date.split_once('-')).map_or("", |(_, date)| date);
+    format!("{date} {}", time.rsplit_once(':').map_or("", |(short, _)| short))
 }
 
 /// Returns a count of tokens, rounded down to a tenth of its unit.
@@ -92,6 +111,14 @@ mod tests {
     #[case(1_999_999, "1.9M")]
     fn tokens_are_rounded_down(#[case] count: u64, #[case] shown: &str) {
         assert_eq!(tokens(count), shown);
+    }
+
+    #[test]
+    fn a_moment_of_another_day_says_which() {
+        let at = |text| Stamp::parse(text).unwrap();
+        let now = at("2026-11-16T12:00:00Z");
+        assert_eq!(moment(at("2026-11-16T04:05:06Z"), now), "04:05:06");
+        assert_eq!(moment(at("2026-11-15T23:59:59Z"), now), "11-15 23:59");
     }
 
     #[test]

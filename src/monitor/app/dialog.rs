@@ -38,8 +38,27 @@ pub enum Purpose {
     Mode(String),
     /// Where to keep a setting.
     Save(String),
+    /// In which form to write it to a file.
+    Export(Exported),
     /// Nothing but to be read.
     Read,
+}
+
+/// What is written to a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Exported {
+    /// These nodes with all below them.
+    Nodes(Vec<NodeIx>),
+    /// What left the tree, as it is filtered and sorted.
+    Past,
+}
+
+/// The form of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Json,
+    Csv,
+    Markdown,
 }
 
 /// A line that tells something.

@@ -1,5 +1,6 @@
 //! What a filter means: `status:failed agent:codex cost>1 tokens>10k words in the title`. Every part must hold.
 
+use super::effect::PastEntry;
 use crate::model::node::Node;
 use crate::report::measure;
 
@@ -55,6 +56,11 @@ impl Filter {
     pub fn passes(&self, node: &Node) -> bool {
         self.parts.iter().all(|part| part.holds(node))
     }
+
+    /// Returns whether something that left the tree passes.
+    pub fn passes_past(&self, entry: &PastEntry) -> bool {
+        self.parts.iter().all(|part| part.holds_past(entry))
+    }
 }
 
 impl Part {
@@ -81,6 +87,27 @@ impl Part {
             Self::Depth(compare, limit) => {
                 compare.holds(node.more().and_then(|more| more.depth).map_or(0.0, f64::from), *limit)
             }
+        }
+    }
+}
+
+impl Part {
+    /// What is not known of an entry does not hold.
+    fn holds_past(&self, entry: &PastEntry) -> bool {
+        let has = |text: &str, wanted: &str| text.to_lowercase().contains(wanted);
+        let agent = entry.agent.as_deref().unwrap_or_default();
+        match self {
+            Self::Word(word) => [&entry.title, agent, &entry.id].into_iter().any(|text| has(text, word)),
+            Self::Status(word) => entry.status.starts_with(word.as_str()),
+            Self::Agent(wanted) => has(agent, wanted),
+            Self::Pattern(pattern) => has(entry.pattern.as_deref().unwrap_or_default(), pattern),
+            Self::Kind(kind) => "delegation".starts_with(kind.as_str()),
+            Self::Cost(compare, limit) => entry.cost.is_some_and(|cost| compare.holds(cost, *limit)),
+            #[expect(clippy::cast_precision_loss, reason = "a limit that a person typed")]
+            Self::Tokens(compare, limit) => {
+                entry.tokens.is_some_and(|tokens| compare.holds(tokens as f64, *limit))
+            }
+            Self::Model(_) | Self::Depth(..) => false,
         }
     }
 }

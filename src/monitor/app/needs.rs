@@ -31,6 +31,18 @@ pub enum Need {
 }
 
 impl Need {
+    /// All of them, the most urgent first.
+    pub const ALL: [Self; 8] = [
+        Self::Question,
+        Self::Approval,
+        Self::Review,
+        Self::Blocked,
+        Self::Failure,
+        Self::Overdue,
+        Self::Budget,
+        Self::Silence,
+    ];
+
     /// Returns the word for it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -82,20 +94,21 @@ fn is_told_below(model: &Model, node: &Node) -> bool {
 fn is_nearly_spent(node: &Node) -> bool {
     let Some(budget) = node.more().and_then(|more| more.budget.as_ref()) else { return false };
     let spent = node.subtree_spend();
-    let is_near = |spent: u64, limit: u64| limit > 0 && spent >= limit / 100 * NEARLY;
+    let is_near = |spent: u64, limit: u64| limit > 0 && u128::from(spent) * 100 >= u128::from(limit) * NEARLY;
     let money = budget.cost.map(|limit| (spent.cost.0.unsigned_abs(), limit.0.unsigned_abs()));
     let tokens = budget.tokens.map(|limit| (spent.tokens().total(), limit));
     !node.status.is_ended() && tokens.into_iter().chain(money).any(|(spent, limit)| is_near(spent, limit))
 }
 
 /// A budget that is spent to this many percent is worth a look.
-const NEARLY: u64 = 90;
+const NEARLY: u128 = 90;
 
 /// All nodes that need somebody, the most urgent first, then those that have waited longest.
 #[derive(Debug, Clone, Default)]
 pub struct Needs {
     order: BTreeMap<(Need, i64, NodeIx), ()>,
     known: std::collections::HashMap<NodeIx, (Need, i64)>,
+    counts: [usize; Need::ALL.len()],
 }
 
 impl Needs {
@@ -112,6 +125,17 @@ impl Needs {
     /// Returns them in order.
     pub fn iter(&self) -> impl Iterator<Item = (Need, NodeIx)> {
         self.order.keys().map(|(need, _, ix)| (*need, *ix))
+    }
+
+    /// Returns where a node stands.
+    pub fn position(&self, ix: NodeIx) -> Option<usize> {
+        let (need, since) = self.known.get(&ix)?;
+        Some(self.order.range(..(*need, *since, ix)).count())
+    }
+
+    /// Returns how many need the same.
+    pub fn count(&self, need: Need) -> usize {
+        self.counts.get(need as usize).copied().unwrap_or(0)
     }
 
     /// Returns why a node needs somebody.
@@ -135,6 +159,7 @@ impl Needs {
             if let Some((need, since)) = need {
                 self.order.insert((need, since, *ix), ());
                 self.known.insert(*ix, (need, since));
+                self.counts.get_mut(need as usize).into_iter().for_each(|count| *count += 1);
                 if before.is_none_or(|(before, _)| before != need) {
                     new.push((need, *ix));
                 }
@@ -146,6 +171,7 @@ impl Needs {
     fn forget(&mut self, ix: NodeIx) {
         if let Some((need, since)) = self.known.remove(&ix) {
             self.order.remove(&(need, since, ix));
+            self.counts.get_mut(need as usize).into_iter().for_each(|count| *count -= 1);
         }
     }
 }

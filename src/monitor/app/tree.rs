@@ -89,6 +89,21 @@ impl Tree {
         self.row_of(model, self.selected?)
     }
 
+    /// Opens what hides a node. Rows that are filtered or sorted are to be made anew after it.
+    pub fn reveal(&mut self, model: &Model, ix: NodeIx) {
+        self.rows.reveal(model, ix);
+    }
+
+    /// Returns whether the rows are filtered or sorted, and so are made by whoever does that.
+    pub fn is_sifted(&self) -> bool {
+        self.sifted.is_some()
+    }
+
+    /// Returns the nodes of the rows that passed a filter, or were sorted.
+    pub fn sifted(&self) -> Option<impl Iterator<Item = NodeIx>> {
+        self.sifted.as_ref().map(|rows| rows.iter().map(|row| row.ix))
+    }
+
     /// Selects a node, and opens what hides it.
     pub fn select(&mut self, model: &Model, ix: NodeIx) {
         if self.sifted.is_none() {
@@ -177,8 +192,16 @@ impl Tree {
     /// Shows only these rows; `None` shows the whole tree.
     pub fn sift(&mut self, model: &Model, rows: Option<Vec<Row>>) {
         self.sifted = rows;
-        if self.selected_row(model).is_none() && self.sifted.is_some() {
-            self.select_row(model, 0);
+        if self.selected.is_none() {
+            self.selected = self.keys.iter().find_map(|key| model.find(key));
+        }
+        self.surface(model);
+        if self.selected_row(model).is_none() {
+            // What cannot be seen is not selected: a command would act on it unseen.
+            self.selected = None;
+            if let Some(first) = self.rows_at(model, 0, 1).first() {
+                self.set(model, first.ix);
+            }
         }
         self.keep_in_place(model);
     }
@@ -224,7 +247,7 @@ impl Tree {
     /// Where the selection is folded away, the nearest node above it that shows is selected.
     fn surface(&mut self, model: &Model) {
         let Some(ix) = self.selected else { return };
-        if self.sifted.is_none() && self.row_of(model, ix).is_none() {
+        if self.row_of(model, ix).is_none() {
             let above = model.ancestors(ix).find(|above| self.row_of(model, *above).is_some());
             if let Some(above) = above {
                 self.set(model, above);

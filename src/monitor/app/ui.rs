@@ -8,11 +8,12 @@ use tui_input::Input;
 
 use super::burn::Burn;
 use super::dialog::Form;
-use super::effect::PastEntry;
 use super::folds::{Folds, Policy};
 use super::log::Log;
 use super::needs::Needs;
+use super::past::Past;
 use super::sent::Outbox;
+use super::sessions::Sessions;
 use super::totals::Totals;
 use super::tree::Tree;
 use crate::control::Target;
@@ -242,8 +243,9 @@ pub struct Drawn {
     /// How many lines the panel has in all, and how many of them it shows.
     pub panel_lines: usize,
     pub panel_height: usize,
-    /// Rows of a list view, and how many it shows.
+    /// The rows of a list view, and how many lines it has in all where it scrolls as a whole.
     pub list: Rect,
+    pub list_lines: usize,
     /// Whether something on screen moves or counts by itself.
     pub is_live: bool,
     /// Keys at the foot that were cut.
@@ -254,16 +256,8 @@ pub struct Drawn {
 #[derive(Debug, Clone, Default)]
 pub struct List {
     pub at: usize,
-    pub offset: usize,
-}
-
-/// What left the tree, as far as it was read.
-#[derive(Debug, Default)]
-pub struct Past {
-    pub ticket: u64,
-    pub is_read: bool,
-    pub entries: Vec<PastEntry>,
-    pub trouble: Option<String>,
+    /// The node that is selected there: it stays so when rows come and go above it.
+    pub node: Option<NodeIx>,
 }
 
 /// Everything the screen needs beside the model.
@@ -296,6 +290,7 @@ pub struct Ui {
     pub mode: Option<String>,
     pub totals: Totals,
     pub needs: Needs,
+    pub sessions: Sessions,
     pub burn: Burn,
     pub log: Log,
     pub past: Past,
@@ -337,6 +332,7 @@ impl Ui {
             mode: None,
             totals: Totals::default(),
             needs: Needs::default(),
+            sessions: Sessions::default(),
             burn: Burn::default(),
             log: Log::default(),
             past: Past::default(),
@@ -357,7 +353,9 @@ impl Ui {
         self.totals.update(model, delta);
         self.burn.update(model, delta, self.totals.spend.tokens().total(), now);
         let new = self.needs.update(model, delta);
+        self.sessions.update(model, delta);
         self.tree.settle(model);
+        self.settle_list();
         new
     }
 
@@ -367,15 +365,46 @@ impl Ui {
         model.get(ix).map(|node| (ix, node))
     }
 
-    /// Returns the node that the view in front points at.
+    /// Returns the node that the view in front points at. What is not on screen is never pointed at.
     fn focus_node(&self, model: &Model) -> Option<NodeIx> {
         match self.view {
-            View::NeedsMe => self.needs.iter().nth(self.list(View::NeedsMe).at).map(|(_, ix)| ix),
-            View::Sessions => {
-                super::update::sessions::rows(model).get(self.list(View::Sessions).at).map(|row| row.ix)
+            View::NeedsMe | View::Sessions => {
+                self.list(self.view).node.filter(|ix| self.place_in_list(*ix).is_some())
             }
-            View::Tree | View::Overview | View::History | View::Settings => self.tree.selected,
+            View::Tree => self.tree.selected.filter(|ix| model.get(*ix).is_some()),
+            View::Overview | View::History | View::Settings => None,
         }
+    }
+
+    fn place_in_list(&self, ix: NodeIx) -> Option<usize> {
+        match self.view {
+            View::NeedsMe => self.needs.position(ix),
+            View::Sessions => self.sessions.position(ix),
+            View::Tree | View::Overview | View::History | View::Settings => None,
+        }
+    }
+
+    /// Selects a row of the list in front, or the last one before it.
+    pub fn select_in_list(&mut self, at: usize, len: usize) {
+        let at = at.min(len.saturating_sub(1));
+        let node = match self.view {
+            View::NeedsMe => self.needs.iter().nth(at).map(|(_, ix)| ix),
+            View::Sessions => self.sessions.iter().nth(at),
+            View::Tree | View::Overview | View::History | View::Settings => None,
+        };
+        *self.list_mut(self.view) = List { at, node };
+    }
+
+    /// After a change: finds the selected row of the list in front again.
+    pub fn settle_list(&mut self) {
+        let len = match self.view {
+            View::NeedsMe => self.needs.len(),
+            View::Sessions => self.sessions.len(),
+            View::Tree | View::Overview | View::History | View::Settings => return,
+        };
+        let list = self.list(self.view);
+        let at = list.node.and_then(|ix| self.place_in_list(ix)).unwrap_or(list.at);
+        self.select_in_list(at, len);
     }
 
     /// Returns the list of a view.
@@ -431,13 +460,12 @@ impl Ui {
         self.toasts.push(Toast { text: text.into(), is_error, until });
     }
 
-    /// Returns the nodes that a command acts on: the marked ones, else the selected one.
+    /// Returns the nodes that a command acts on: those of the marked ones that the view shows, else the
+    /// selected one.
     pub fn aimed(&self, model: &Model) -> Vec<NodeIx> {
-        if self.tree.marked.is_empty() {
-            self.selected(model).map(|(ix, _)| ix).into_iter().collect()
-        } else {
-            self.tree.marked.iter().copied().collect()
-        }
+        let is_shown = |ix: &NodeIx| self.view == View::Tree || self.place_in_list(*ix).is_some();
+        let marked: Vec<NodeIx> = self.tree.marked.iter().copied().filter(is_shown).collect();
+        if marked.is_empty() { self.selected(model).map(|(ix, _)| ix).into_iter().collect() } else { marked }
     }
 
     /// Returns the commands that were sent from here about a target and have no ending yet.

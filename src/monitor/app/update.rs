@@ -3,12 +3,12 @@
 //! The match only routes; each group of verbs has its file.
 
 mod control;
+mod export;
 mod find;
 mod layer;
 mod motion;
 mod news;
 pub mod palette;
-pub mod sessions;
 mod settings;
 mod tools;
 
@@ -16,7 +16,7 @@ pub use find::matches;
 pub use layer::{key, paste};
 pub use motion::follow;
 pub use news::{changed, news, tick};
-pub use settings::{SETTINGS, Setting};
+pub use settings::{SETTINGS, Setting, of_engines};
 
 use super::effect::Effect;
 use super::ui::{Layer, Ui, View};
@@ -35,6 +35,12 @@ pub struct Ctx<'a> {
 /// Does an action.
 pub fn update(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
     match action {
+        // What lies in front scrolls, never what is behind it.
+        Action::PageUp | Action::PageDown | Action::Top | Action::Bottom | Action::Help
+            if !ui.layers.is_empty() =>
+        {
+            layer::act(ui, cx, action)
+        }
         Action::Up
         | Action::Down
         | Action::PageUp
@@ -71,18 +77,18 @@ pub fn update(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
         Action::FindNext => find::next(ui, cx, find::Way::Forward),
         Action::FindPrevious => find::next(ui, cx, find::Way::Back),
         Action::Sort => find::sort(ui, cx),
-        Action::ViewTree => tools::view(ui, View::Tree),
-        Action::ViewNeedsMe => tools::view(ui, View::NeedsMe),
-        Action::ViewOverview => tools::view(ui, View::Overview),
-        Action::ViewHistory => tools::view(ui, View::History),
-        Action::ViewSessions => tools::view(ui, View::Sessions),
-        Action::ViewSettings => tools::view(ui, View::Settings),
+        Action::ViewTree => tools::view(ui, cx, View::Tree),
+        Action::ViewNeedsMe => tools::view(ui, cx, View::NeedsMe),
+        Action::ViewOverview => tools::view(ui, cx, View::Overview),
+        Action::ViewHistory => tools::view(ui, cx, View::History),
+        Action::ViewSessions => tools::view(ui, cx, View::Sessions),
+        Action::ViewSettings => tools::view(ui, cx, View::Settings),
         Action::Palette => push(ui, Layer::Palette(super::ui::Palette::default())),
         Action::Help => push(ui, Layer::Help { scroll: 0 }),
         Action::Why => tools::why(ui, cx),
         Action::Copy => tools::copy(ui, cx),
         Action::Edit => tools::edit(ui, cx),
-        Action::Export => tools::export(ui, cx),
+        Action::Export => export::ask(ui, cx),
         Action::CycleMode => settings::cycle_mode(ui),
         Action::ToggleMouse => settings::toggle(ui, cx, Setting::Mouse),
         Action::ToggleStream => settings::toggle(ui, cx, Setting::Stream),

@@ -121,7 +121,7 @@ fn main(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) -> b
         }
         View::NeedsMe | View::Overview | View::History | View::Sessions | View::Settings => {
             drawn.list = inner;
-            list::render(inner, buf, scene)
+            list::render(inner, buf, scene, drawn)
         }
     }
 }

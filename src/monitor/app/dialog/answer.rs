@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::ask::{AGENT, AGENTS, BY, HOW, MODEL, PATTERN, REASON, RESULT, TEXT};
-use super::{Form, Purpose};
+use super::{Exported, Form, Format, Purpose};
 use crate::control::{Control, Target};
 use crate::model::command::{Answer, PauseMode, Verb};
 use crate::monitor::app::effect::Handover;
@@ -19,6 +19,7 @@ pub enum Asked {
         setting: String,
         place: &'static str,
     },
+    Export(Exported, Format),
     Nothing,
 }
 
@@ -53,6 +54,14 @@ pub fn read(form: &Form) -> Result<Asked, String> {
         Purpose::Save(setting) => {
             Ok(Asked::Save { setting: setting.clone(), place: form.chosen(HOW).unwrap_or("session") })
         }
+        Purpose::Export(what) => Ok(Asked::Export(
+            what.clone(),
+            match form.chosen(HOW) {
+                Some("csv") => Format::Csv,
+                Some("markdown") => Format::Markdown,
+                Some(_) | None => Format::Json,
+            },
+        )),
         Purpose::Read => Ok(Asked::Nothing),
     }
 }
@@ -72,6 +81,10 @@ fn verb(form: &Form, control: Control) -> Result<Verb, String> {
         Control::Skip => Verb::Skip { reason, result: form.typed(RESULT) },
         Control::Approve => {
             let ticked: Vec<_> = form.ticked().iter().map(|item| item.id.as_str().into()).collect();
+            // Nothing ticked is no way to say "all": only a proposal without steps is approved whole.
+            if ticked.is_empty() && !form.fields.is_empty() {
+                return Err("Tick at least one step, or reject the proposal.".into());
+            }
             Verb::Approve { subtasks: Some(ticked).filter(|ticked| !ticked.is_empty()) }
         }
         Control::Reject => Verb::Reject { reason },

@@ -9,7 +9,7 @@ use crate::model::tree::sift::{Part, sift, with_ancestors};
 use crate::model::{Model, NodeIx};
 use crate::monitor::app::effect::Effect;
 use crate::monitor::app::filter::Filter;
-use crate::monitor::app::ui::{Layer, Prompt, PromptKind, Sort, Ui};
+use crate::monitor::app::ui::{Layer, Prompt, PromptKind, Sort, Ui, View};
 
 /// Which way to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,10 +34,10 @@ pub fn typed(ui: &mut Ui, cx: Ctx<'_>, kind: PromptKind, text: &str, before: Opt
     match kind {
         PromptKind::Find => {
             text.clone_into(&mut ui.found);
-            if let Some(best) = best(cx.model, text) {
-                ui.tree.select(cx.model, best);
+            if let Some(best) = best(ui, cx.model, text) {
+                go_to(ui, cx, best);
             } else if let Some(before) = before {
-                ui.tree.select(cx.model, before);
+                go_to(ui, cx, before);
             }
         }
         PromptKind::Filter => {
@@ -53,7 +53,7 @@ pub fn next(ui: &mut Ui, cx: Ctx<'_>, way: Way) -> Vec<Effect> {
     if ui.found.is_empty() {
         return ask(ui, PromptKind::Find);
     }
-    let all: Vec<NodeIx> = in_order(cx.model).collect();
+    let all = in_order(ui, cx.model);
     let here = ui.tree.selected.and_then(|ix| all.iter().position(|one| *one == ix)).unwrap_or(0);
     let mut finder = Finder::new(&ui.found);
     let count = all.len();
@@ -65,7 +65,7 @@ pub fn next(ui: &mut Ui, cx: Ctx<'_>, way: Way) -> Vec<Effect> {
         all.get(at).copied().filter(|ix| cx.model.get(*ix).is_some_and(|node| finder.score(node).is_some()))
     });
     match found {
-        Some(ix) => ui.tree.select(cx.model, ix),
+        Some(ix) => go_to(ui, cx, ix),
         None => ui.say(format!("Nothing matches {:?}.", ui.found), true, cx.now),
     }
     super::motion::follow(ui, cx)
@@ -82,6 +82,10 @@ pub fn sort(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 /// Makes the rows anew where they are filtered or sorted.
 pub fn resift(ui: &mut Ui, model: &Model) {
     let filter = Filter::parse(&ui.filter);
+    ui.past.sift(&filter, ui.sort);
+    let most = ui.past.len().saturating_sub(1);
+    let list = ui.list_mut(View::History);
+    list.at = list.at.min(most);
     if filter.is_empty() && ui.sort == Sort::Created {
         ui.tree.sift(model, None);
         return;
@@ -116,18 +120,38 @@ fn sorted(ui: &Ui, model: &Model) -> Vec<NodeIx> {
     roots.into_iter().map(|(ix, _)| ix).collect()
 }
 
-fn in_order(model: &Model) -> impl Iterator<Item = NodeIx> {
-    model.roots().flat_map(|root| model.subtree(root)).map(|(ix, _)| ix)
+/// Returns what can be found, in the order of the screen: with a filter only what passes it.
+fn in_order(ui: &Ui, model: &Model) -> Vec<NodeIx> {
+    match ui.tree.sifted().filter(|_| !ui.filter.is_empty()) {
+        Some(rows) => rows.collect(),
+        None => {
+            sorted(ui, model).into_iter().flat_map(|root| model.subtree(root)).map(|(ix, _)| ix).collect()
+        }
+    }
+}
+
+/// Selects a node wherever it is: a filter that hides it goes, and what is folded over it opens.
+pub fn go_to(ui: &mut Ui, cx: Ctx<'_>, ix: NodeIx) {
+    if !ui.filter.is_empty() && ui.tree.row_of(cx.model, ix).is_none() {
+        ui.filter.clear();
+        ui.say("The filter is off: it hid this row.", false, cx.now);
+        resift(ui, cx.model);
+    }
+    if ui.tree.is_sifted() && ui.tree.row_of(cx.model, ix).is_none() {
+        ui.tree.reveal(cx.model, ix);
+        resift(ui, cx.model);
+    }
+    ui.tree.select(cx.model, ix);
 }
 
 /// Returns the node that matches best.
-fn best(model: &Model, text: &str) -> Option<NodeIx> {
+fn best(ui: &Ui, model: &Model, text: &str) -> Option<NodeIx> {
     if text.trim().is_empty() {
         return None;
     }
     let mut finder = Finder::new(text);
     let mut best: Option<(u32, NodeIx)> = None;
-    for ix in in_order(model) {
+    for ix in in_order(ui, model) {
         let score = model.get(ix).and_then(|node| finder.score(node));
         if let Some(score) = score.filter(|score| best.is_none_or(|(most, _)| *score > most)) {
             best = Some((score, ix));

@@ -8,7 +8,7 @@ use crate::monitor::app::dialog::answer::{self, Asked};
 use crate::monitor::app::dialog::{Field, Form};
 use crate::monitor::app::effect::Effect;
 use crate::monitor::app::ui::{Layer, Ui};
-use crate::monitor::input::action::Action;
+use crate::monitor::input::action::{Action, Group};
 use crate::monitor::input::key::Key;
 use crate::monitor::input::keymap::{Context, Keymap, Pressed};
 
@@ -95,11 +95,25 @@ fn after_typing(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     }
 }
 
+/// How far a page goes in what lies over the screen.
+const PAGE: usize = 10;
+/// Every action has a line in the help, and every group two: further down there is nothing.
+const LAST: usize = Action::ALL.len() + 2 * Group::ALL.len();
+
+/// Opens the help over a dialog, or closes it.
+fn help(ui: &mut Ui) -> Vec<Effect> {
+    if ui.layers.pop_if(|layer| matches!(layer, Layer::Help { .. })).is_none() {
+        ui.layers.push(Layer::Help { scroll: 0 });
+    }
+    Vec::new()
+}
+
 /// Does an action of a dialog.
 pub fn act(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
     match action {
         Action::DialogNo => return close(ui, cx),
         Action::DialogYes => return accept(ui, cx),
+        Action::Help => return help(ui),
         _ => {}
     }
     match ui.layers.last_mut() {
@@ -108,15 +122,23 @@ pub fn act(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
             let last = palette::matching(palette.input.value()).len().saturating_sub(1);
             palette.at = match action {
                 Action::DialogUp | Action::DialogPrevious => palette.at.saturating_sub(1),
+                Action::PageUp => palette.at.saturating_sub(PAGE),
+                Action::PageDown => (palette.at + PAGE).min(last),
+                Action::Top => 0,
+                Action::Bottom => last,
                 _ => (palette.at + 1).min(last),
             };
         }
         Some(Layer::Help { scroll }) => {
             *scroll = match action {
                 Action::DialogUp | Action::DialogPrevious => scroll.saturating_sub(1),
-                Action::DialogNext | Action::DialogToggle => scroll.saturating_add(10),
+                Action::DialogNext | Action::DialogToggle | Action::PageDown => scroll.saturating_add(PAGE),
+                Action::PageUp => scroll.saturating_sub(PAGE),
+                Action::Top => 0,
+                Action::Bottom => LAST,
                 _ => scroll.saturating_add(1),
-            };
+            }
+            .min(LAST);
         }
         Some(Layer::Prompt(_)) | None => {}
     }
@@ -142,7 +164,7 @@ fn close(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
                 crate::monitor::app::ui::PromptKind::Find => {
                     ui.found.clear();
                     if let Some(before) = prompt.before {
-                        ui.tree.select(cx.model, before);
+                        find::go_to(ui, cx, before);
                     }
                 }
                 crate::monitor::app::ui::PromptKind::Filter => {
@@ -176,6 +198,7 @@ fn finish(ui: &mut Ui, cx: Ctx<'_>, form: Form) -> Vec<Effect> {
             Vec::new()
         }
         Ok(Asked::Save { place, .. }) => super::settings::save(ui, cx, place),
+        Ok(Asked::Export(what, format)) => super::export::write(ui, cx, &what, format),
         Ok(Asked::Nothing) => Vec::new(),
         Err(missing) => {
             ui.say(missing, true, cx.now);

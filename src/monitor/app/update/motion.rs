@@ -31,6 +31,10 @@ pub fn go(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
         }
         _ => move_in_list(ui, cx, action),
     }
+    let folds = matches!(action, Action::Collapse | Action::Expand | Action::FoldAll | Action::UnfoldAll);
+    if folds && ui.tree.is_sifted() {
+        super::find::resift(ui, cx.model);
+    }
     follow(ui, cx)
 }
 
@@ -92,13 +96,14 @@ fn move_in_list(ui: &mut Ui, cx: Ctx<'_>, action: Action) {
     let Some(step) = step_of(action, page) else { return };
     let view = ui.view;
     let last = super::tools::list_len(ui, cx, view).saturating_sub(1);
-    let list = ui.list_mut(view);
-    list.at = match step {
-        Step::Up(rows) => list.at.saturating_sub(rows),
-        Step::Down(rows) => list.at.saturating_add(rows).min(last),
+    let at = ui.list(view).at;
+    let at = match step {
+        Step::Up(rows) => at.saturating_sub(rows),
+        Step::Down(rows) => at.saturating_add(rows),
         Step::Top => 0,
         Step::Bottom => last,
     };
+    ui.select_in_list(at, last + 1);
 }
 
 fn collapse(ui: &mut Ui, cx: Ctx<'_>) {
@@ -107,7 +112,7 @@ fn collapse(ui: &mut Ui, cx: Ctx<'_>) {
         ui.folds.touch(ix);
         ui.tree.fold(cx.model, ix, Fold::Closed);
     } else if let Some(parent) = node.parent() {
-        ui.tree.select(cx.model, parent);
+        super::find::go_to(ui, cx, parent);
     }
 }
 
@@ -118,7 +123,7 @@ fn expand(ui: &mut Ui, cx: Ctx<'_>) {
     }
     if ui.tree.is_open(ix) {
         if let Some(child) = node.children().first() {
-            ui.tree.select(cx.model, *child);
+            super::find::go_to(ui, cx, *child);
         }
     } else {
         ui.folds.touch(ix);
@@ -148,10 +153,14 @@ pub fn mark(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
                     ui.tree.marked.insert(ix);
                 }
                 ui.anchor = Some(ix);
-                ui.tree.step(cx.model, Step::Down(1));
+                if ui.view == View::Tree {
+                    ui.tree.step(cx.model, Step::Down(1));
+                } else {
+                    move_in_list(ui, cx, Action::Down);
+                }
             }
         }
-        Action::MarkRange => {
+        Action::MarkRange if ui.view == View::Tree => {
             let from = ui.anchor.and_then(|ix| ui.tree.row_of(cx.model, ix));
             if let Some((from, to)) = from.zip(ui.tree.selected_row(cx.model)) {
                 let nodes = ui.tree.between(cx.model, from, to);
@@ -160,6 +169,7 @@ pub fn mark(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
                 ui.anchor = ui.tree.selected;
             }
         }
+        Action::MarkRange => ui.say("A range is marked in the tree.", true, cx.now),
         _ => {
             ui.tree.marked.clear();
             ui.anchor = None;

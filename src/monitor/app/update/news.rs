@@ -59,9 +59,8 @@ pub fn news(ui: &mut Ui, cx: Ctx<'_>, news: News) -> Vec<Effect> {
         }
         News::History { ticket, entries, trouble } => {
             if ui.past.ticket == ticket {
-                ui.past.entries = entries;
-                ui.past.trouble = trouble;
-                ui.past.is_read = true;
+                ui.past.fill(entries, trouble);
+                find::resift(ui, cx.model);
             }
         }
         News::Diff { ticket, text } => {

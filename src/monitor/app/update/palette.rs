@@ -5,7 +5,7 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use super::{Ctx, update};
 use crate::monitor::app::effect::{Effect, Handover};
-use crate::monitor::app::ui::Ui;
+use crate::monitor::app::ui::{Ui, View};
 use crate::monitor::input::action::{Action, Group};
 
 /// Returns the actions that match what is typed, the best first.
@@ -90,7 +90,10 @@ fn delegation(ui: &mut Ui, cx: Ctx<'_>, rest: &str) -> Vec<Effect> {
             .nodes()
             .find(|(_, node)| node.keys.first().is_some_and(|key| key.to_string().starts_with(id)));
         match found {
-            Some((ix, _)) => ui.tree.select(cx.model, ix),
+            Some((ix, _)) => {
+                ui.view = View::Tree;
+                super::find::go_to(ui, cx, ix);
+            }
             None => return complain(ui, cx, &format!("No delegation's id begins with {id:?}.")),
         }
     }

@@ -1,6 +1,9 @@
 //! The settings that change the screen, each with its name and what it does; toggled live, saved when asked.
 
+use serde_json::Value;
+
 use super::Ctx;
+use crate::model::Model;
 use crate::monitor::app::dialog::ask::HOW;
 use crate::monitor::app::dialog::{Choice, Field, Form, Note, Purpose, Tone};
 use crate::monitor::app::effect::{Effect, SavePlace};
@@ -74,6 +77,7 @@ pub fn toggle(ui: &mut Ui, cx: Ctx<'_>, setting: Setting) -> Vec<Effect> {
             let policy = ui.settings.policy();
             ui.folds.apply(policy, &mut ui.tree, cx.model);
             ui.tree.settle(cx.model);
+            super::find::resift(ui, cx.model);
             Vec::new()
         }
         Setting::Mouse => vec![Effect::Mouse(is_on)],
@@ -150,6 +154,31 @@ pub fn save(ui: &mut Ui, cx: Ctx<'_>, place: &str) -> Vec<Effect> {
         Err(error) => {
             ui.say(format!("The settings cannot be written: {error}"), true, cx.now);
             Vec::new()
+        }
+    }
+}
+
+/// Returns the settings that engines told, by their dotted names. They are read here, never written.
+pub fn of_engines(model: &Model) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for settings in model.sources().filter_map(|(_, source)| source.settings.as_ref()) {
+        flatten("", settings, &mut found);
+    }
+    found
+}
+
+fn flatten(name: &str, value: &Value, out: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            for (field, value) in fields {
+                let dotted = if name.is_empty() { field.clone() } else { format!("{name}.{field}") };
+                flatten(&dotted, value, out);
+            }
+        }
+        other => {
+            let shown = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
+            let clean = |text: &str| crate::model::text::line(text).into_string();
+            out.push((clean(name), clean(&shown)));
         }
     }
 }

@@ -10,10 +10,9 @@ use crate::monitor::app::dialog::{Form, Note, Tone, ask};
 use crate::monitor::app::effect::Effect;
 use crate::monitor::app::needs::Need;
 use crate::monitor::app::ui::{Layer, Pane, Tab, Ui, View};
-use crate::report::json;
 
 /// Shows another view.
-pub fn view(ui: &mut Ui, view: View) -> Vec<Effect> {
+pub fn view(ui: &mut Ui, cx: Ctx<'_>, view: View) -> Vec<Effect> {
     ui.view = view;
     ui.pane = Pane::Tree;
     ui.is_panel_open = false;
@@ -22,7 +21,8 @@ pub fn view(ui: &mut Ui, view: View) -> Vec<Effect> {
         ui.past.ticket = ticket;
         return vec![Effect::History { ticket }];
     }
-    Vec::new()
+    ui.settle_list();
+    if view == View::Overview || view == View::Settings { Vec::new() } else { super::motion::follow(ui, cx) }
 }
 
 /// Returns how many rows a view's list has.
@@ -30,10 +30,11 @@ pub fn list_len(ui: &Ui, cx: Ctx<'_>, view: View) -> usize {
     match view {
         View::Tree => ui.tree.len(),
         View::NeedsMe => ui.needs.len(),
-        View::Overview => 0,
-        View::History => ui.past.entries.len(),
-        View::Sessions => super::sessions::rows(cx.model).len(),
-        View::Settings => super::SETTINGS.len() + 1,
+        // It scrolls as a whole: as far as something is left below.
+        View::Overview => ui.drawn.list_lines.saturating_sub(usize::from(ui.drawn.list.height)) + 1,
+        View::History => ui.past.len(),
+        View::Sessions => ui.sessions.len(),
+        View::Settings => super::SETTINGS.len() + 1 + super::settings::of_engines(cx.model).len(),
     }
 }
 
@@ -96,7 +97,7 @@ fn open_need(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 fn jump(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     if let Some((ix, _)) = ui.selected(cx.model) {
         ui.view = View::Tree;
-        ui.tree.select(cx.model, ix);
+        super::find::go_to(ui, cx, ix);
     }
     super::motion::follow(ui, cx)
 }
@@ -104,12 +105,11 @@ fn jump(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 fn open_setting(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     let at = ui.list(View::Settings).at;
     match super::SETTINGS.get(at) {
-        Some((setting, ..)) => super::settings::toggle(ui, cx, *setting),
-        None => {
-            super::settings::ask_save(ui);
-            Vec::new()
-        }
+        Some((setting, ..)) => return super::settings::toggle(ui, cx, *setting),
+        None if at == super::SETTINGS.len() => super::settings::ask_save(ui),
+        None => ui.say("The engine keeps this one: change it in its configuration.", false, cx.now),
     }
+    Vec::new()
 }
 
 /// Goes back one step: out of the panel, off the filter, off the marks, to the tree.
@@ -195,26 +195,6 @@ pub fn edit(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     }
 }
 
-/// Writes the selected node with all below it, or the history, to a file.
-pub fn export(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
-    if ui.view == View::History {
-        let lines: Vec<&str> = ui.past.entries.iter().map(|entry| &*entry.record).collect();
-        let text = format!("[{}]\n", lines.join(",\n"));
-        return vec![Effect::Export { name: "quarterdeck-history.json".into(), text }];
-    }
-    let Some((ix, node)) = ui.selected(cx.model) else { return Vec::new() };
-    let id = node.keys.first().map(ToString::to_string).unwrap_or_default();
-    let safe: String =
-        id.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '-' }).collect();
-    match serde_json::to_string_pretty(&json::tree(cx.model, &[ix])) {
-        Ok(text) => vec![Effect::Export { name: format!("{safe}.json"), text: format!("{text}\n") }],
-        Err(error) => {
-            ui.say(format!("It cannot be written: {error}"), true, cx.now);
-            Vec::new()
-        }
-    }
-}
-
 /// Opens the agent's own program on the session of the selected node.
 pub fn attach(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     let Some((_, node)) = ui.selected(cx.model) else { return Vec::new() };
@@ -263,10 +243,12 @@ fn attachable(node: &Node) -> Result<Vec<String>, String> {
 
 /// Shows what the selected node changed.
 pub fn diff(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    let mut effects = if ui.view == View::Tree { Vec::new() } else { jump(ui, cx) };
     ui.tab = Tab::Diff;
     ui.scroll = None;
     ui.is_panel_open = true;
-    load_diff(ui, cx)
+    effects.extend(load_diff(ui, cx));
+    effects
 }
 
 /// Asks for the diff of the selected node, where it has a work tree of its own.

@@ -1,12 +1,161 @@
-//! The sessions.
+//! The running sessions: who works where, by which process, and until when. The overdue come first.
+
+use std::time::Duration;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::text::Line;
 
+use super::{Column, cells, keys, names, parts, put_lines, say, window};
+use crate::model::key::NodeKey;
+use crate::model::node::{Attempt, Node};
+use crate::model::text as clean;
+use crate::model::{Model, NodeIx};
+use crate::monitor::app::sessions::is_overdue;
+use crate::monitor::app::ui::{Drawn, View};
+use crate::monitor::input::action::Action;
 use crate::monitor::view::Scene;
+use crate::monitor::view::text::{Side, span};
+use crate::monitor::view::theme::Role;
+use crate::monitor::view::tree::{label, sign_of};
+use crate::report::measure::{UNKNOWN, duration, moment};
+
+const COLUMNS: [Column; 9] = [
+    Column::fixed("", 3, Side::Left, 0),
+    Column::wide("session", 12, 1, 0),
+    Column::fixed("agent", 10, Side::Left, 56),
+    Column::fixed("model", 14, Side::Left, 104),
+    Column::fixed("pid", 7, Side::Right, 72),
+    Column::fixed("depth", 5, Side::Right, 112),
+    Column::fixed("started", 11, Side::Right, 88),
+    Column::fixed("time left", 13, Side::Right, 0),
+    Column::wide("works on", 10, 3, 46),
+];
 
 /// Draws it; returns whether it counts by itself.
-pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) -> bool {
-    let _ = (area, buf, scene);
-    false
+pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) -> bool {
+    let sessions = &scene.ui.sessions;
+    if sessions.is_empty() {
+        let text = if scene.ui.is_loaded { "No session runs." } else { "Reading…" };
+        let note = "A session is one run of an agent: it is listed here from its start to its end.";
+        let lines = [(text.to_owned(), Role::Text), (note.to_owned(), Role::Dim)];
+        say(area, buf, scene, if scene.ui.is_loaded { &lines } else { lines.get(..1).unwrap_or_default() });
+        return false;
+    }
+    let parts = parts(area, buf, scene);
+    names(parts.names, buf, scene, &COLUMNS);
+    drawn.list = parts.rows;
+    let at = scene.ui.list(View::Sessions).at.min(sessions.len() - 1);
+    let shown = window(at, sessions.len(), usize::from(parts.rows.height));
+    let rows = sessions.iter().enumerate().skip(shown.start);
+    for ((nth, ix), y) in rows.zip(parts.rows.top()..parts.rows.bottom()) {
+        let Some(node) = scene.model.get(ix) else { continue };
+        let row = Rect { y, height: 1, ..parts.rows };
+        draw_row(row, buf, scene, ix, node);
+        super::select(row, buf, scene, nth == at);
+    }
+    let selected = sessions.iter().nth(at).filter(|_| parts.detail.height > 0);
+    if let Some((ix, node)) = selected.and_then(|ix| scene.model.get(ix).map(|node| (ix, node))) {
+        draw_detail(parts.detail, buf, scene, ix, node);
+    }
+    true
+}
+
+/// Returns the attempt that runs.
+fn attempt(node: &Node) -> Option<&Attempt> {
+    node.attempts.iter().rev().find(|attempt| attempt.ended_at.is_none())
+}
+
+/// Returns the id under which the session is known.
+fn session_id(node: &Node) -> String {
+    let own = attempt(node).and_then(|attempt| attempt.session_id.as_ref()).map(ToString::to_string);
+    let key = || {
+        node.keys.iter().find_map(|key| match key {
+            NodeKey::Session(id) => Some(id.to_string()),
+            NodeKey::CliSession(_, id) => Some(id.to_string()),
+            NodeKey::Delegation(_)
+            | NodeKey::Subtask(..)
+            | NodeKey::Agent(..)
+            | NodeKey::CliAgent(..)
+            | NodeKey::ToolUse(_)
+            | NodeKey::Process(..)
+            | NodeKey::Foreign(..) => None,
+        })
+    };
+    let id = own.or_else(key).or_else(|| node.keys.first().map(ToString::to_string));
+    clean::line(&id.unwrap_or_default()).into()
+}
+
+/// Returns how much time is left, or for how long there is none.
+fn left(scene: &Scene<'_>, node: &Node) -> (String, Role) {
+    /// Below this the end is near.
+    const SOON: Duration = Duration::from_mins(2);
+    let Some(deadline) = node.clocks.finish_by else { return (UNKNOWN.into(), Role::Dim) };
+    if scene.now >= deadline {
+        return (format!("{} over", duration(scene.now.since(deadline))), Role::Error);
+    }
+    let left = deadline.since(scene.now);
+    (duration(left), if left < SOON { Role::Warn } else { Role::Text })
+}
+
+fn path(model: &Model, ix: NodeIx, arrow: &str) -> String {
+    let mut path: Vec<String> = model.ancestors(ix).filter_map(|above| model.get(above)).map(label).collect();
+    path.reverse();
+    path.extend(model.get(ix).map(label));
+    path.join(arrow)
+}
+
+fn draw_row(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, ix: NodeIx, node: &Node) {
+    let told = |text: Option<&str>| text.map_or_else(|| UNKNOWN.to_owned(), |text| clean::line(text).into());
+    let word = node.status.word();
+    let role = Role::of_status(word);
+    let marked = if scene.ui.tree.marked.contains(&ix) { scene.sign("●", "*") } else { " " };
+    let run = attempt(node);
+    let started = run.and_then(|run| run.started_at).or(node.clocks.started);
+    let depth = scene.model.ancestors(ix).count();
+    let shown = [
+        (format!("{marked}{}", sign_of(scene, word)), role),
+        (session_id(node), if is_overdue(node) { Role::Error } else { Role::Text }),
+        (told(node.agent.as_deref()), Role::Dim),
+        (told(node.model.best().map(|name| &**name)), Role::Dim),
+        (run.and_then(|run| run.pid).map_or_else(|| UNKNOWN.into(), |pid| pid.to_string()), Role::Dim),
+        (depth.to_string(), Role::Dim),
+        (started.map_or_else(|| UNKNOWN.into(), |at| moment(at, scene.now)), Role::Dim),
+        left(scene, node),
+        (path(scene.model, ix, scene.sign(" › ", " > ")), Role::Text),
+    ];
+    cells(row, buf, scene, &COLUMNS, &shown);
+}
+
+fn draw_detail(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, ix: NodeIx, node: &Node) {
+    let dim = scene.style(Role::Dim);
+    let run = attempt(node);
+    let started = run.and_then(|run| run.started_at).or(node.clocks.started);
+    let moments =
+        [("started", started), ("deadline", node.clocks.finish_by), ("last sign", node.clocks.last_sign)];
+    let moments: Vec<String> = moments
+        .into_iter()
+        .map(|(name, at)| format!("{name} {}", at.map_or_else(|| UNKNOWN.into(), |at| moment(at, scene.now))))
+        .collect();
+    let pid = run.and_then(|run| run.pid).map_or_else(|| UNKNOWN.to_owned(), |pid| pid.to_string());
+    let mut lines = vec![
+        Line::from(span(path(scene.model, ix, scene.sign(" › ", " > ")), scene.style(Role::Title))),
+        Line::from(span(format!("{}  process {pid}  attempt {}", session_id(node), node.attempt), dim)),
+        Line::from(span(moments.join("  "), dim)),
+    ];
+    if let Some(action) = node.last_action.as_deref() {
+        lines.push(Line::from(span(clean::line(action), scene.style(Role::Text))));
+    }
+    lines.truncate(usize::from(area.height.saturating_sub(1)));
+    put_lines(area, buf, &lines);
+    let foot = Rect { y: area.bottom().saturating_sub(1), height: 1, ..area };
+    let dealing = [
+        (Action::Open, "show in the tree"),
+        (Action::Attach, "attach"),
+        (Action::Tell, "tell"),
+        (Action::Pause, "pause"),
+        (Action::Cancel, "cancel"),
+        (Action::Raise, "more time"),
+    ];
+    keys(foot, buf, scene, Some(ix), &dealing);
 }

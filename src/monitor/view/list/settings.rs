@@ -1,12 +1,117 @@
-//! The settings.
+//! The settings: those of the screen, which are switched here; then the engine's, which are only shown.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::text::Line;
 
+use super::{keys, parts, put_lines, window};
+use crate::monitor::app::ui::{Drawn, View};
+use crate::monitor::app::update::{SETTINGS, Setting, of_engines};
+use crate::monitor::input::action::Action;
 use crate::monitor::view::Scene;
+use crate::monitor::view::text::{fit, put, span, wrap};
+use crate::monitor::view::theme::Role;
+
+/// Names stand in a column of this width.
+const NAME: u16 = 24;
+
+/// A line of the list.
+enum Item {
+    Heading(&'static str),
+    Switch(Setting, &'static str, &'static str),
+    Keep,
+    Engine(String, String),
+}
+
+impl Item {
+    fn is_row(&self) -> bool {
+        !matches!(self, Self::Heading(_))
+    }
+}
+
+fn items(scene: &Scene<'_>) -> Vec<Item> {
+    let mut items = vec![Item::Heading("The screen")];
+    items.extend(SETTINGS.map(|(setting, name, says)| Item::Switch(setting, name, says)));
+    items.push(Item::Keep);
+    let engine = of_engines(scene.model);
+    if !engine.is_empty() {
+        items.push(Item::Heading("The engine, as it told"));
+        items.extend(engine.into_iter().map(|(name, value)| Item::Engine(name, value)));
+    }
+    items
+}
 
 /// Draws it; returns whether it counts by itself.
-pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) -> bool {
-    let _ = (area, buf, scene);
+pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) -> bool {
+    let parts = parts(area, buf, scene);
+    // Its headings say more than names of columns would.
+    let rows = Rect { y: parts.names.y, height: parts.rows.height + parts.names.height, ..parts.rows };
+    drawn.list = rows;
+    let items = items(scene);
+    let count = items.iter().filter(|item| item.is_row()).count();
+    let at = scene.ui.list(View::Settings).at.min(count.saturating_sub(1));
+    let place =
+        items.iter().enumerate().filter(|(_, item)| item.is_row()).nth(at).map_or(0, |(place, _)| place);
+    let shown = window(place, items.len(), usize::from(rows.height));
+    let lines = items.iter().enumerate().skip(shown.start);
+    for ((nth, item), y) in lines.zip(rows.top()..rows.bottom()) {
+        let row = Rect { y, height: 1, ..rows };
+        draw_item(row, buf, scene, item);
+        super::select(row, buf, scene, nth == place);
+    }
+    if let Some(item) = items.get(place).filter(|_| parts.detail.height > 0) {
+        draw_detail(parts.detail, buf, scene, item);
+    }
     false
+}
+
+fn draw_item(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, item: &Item) {
+    let name_end = row.x + 2 + NAME.min(row.width / 2);
+    match item {
+        Item::Heading(text) => {
+            put(buf, row, row.x, text, scene.style(Role::Heading));
+        }
+        Item::Switch(setting, name, says) => {
+            let is_on = setting.is_on(&scene.ui.settings);
+            put(buf, row, row.x + 2, name, scene.style(Role::Text));
+            let (sign, word, role) = if is_on {
+                (scene.sign("●", "[x]"), "on", Role::Good)
+            } else {
+                (scene.sign("○", "[ ]"), "off", Role::Dim)
+            };
+            let x = put(buf, row, name_end, &format!("{sign} {word}"), scene.style(role));
+            put(buf, row, x.max(name_end + 6) + 2, says, scene.style(Role::Dim));
+        }
+        Item::Keep => {
+            put(buf, row, row.x + 2, "Keep these settings…", scene.style(Role::Accent));
+        }
+        Item::Engine(name, value) => {
+            let room = usize::from(name_end - row.x).saturating_sub(3);
+            put(buf, row, row.x + 2, &fit(name, room), scene.style(Role::Dim));
+            put(buf, row, name_end, value, scene.style(Role::Text));
+        }
+    }
+}
+
+/// Explains the selected one.
+fn draw_detail(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, item: &Item) {
+    let (title, text, dealing): (&str, String, &[(Action, &str)]) = match item {
+        Item::Heading(_) => return,
+        Item::Switch(_, name, says) => (name, format!("On: {says}."), &[(Action::Open, "switch")]),
+        Item::Keep => (
+            "Keep these settings",
+            "Writes them to a file, for this project or for you; until then they last while this runs."
+                .into(),
+            &[(Action::Open, "choose where")],
+        ),
+        Item::Engine(name, value) => {
+            (name, format!("{value}. The engine told so; it is changed in the project's configuration."), &[])
+        }
+    };
+    let mut lines = vec![Line::from(span(title, scene.style(Role::Title)))];
+    lines.extend(wrap(&text, usize::from(area.width), scene.style(Role::Text)));
+    lines.truncate(usize::from(area.height.saturating_sub(1)));
+    put_lines(area, buf, &lines);
+    let foot = Rect { y: area.bottom().saturating_sub(1), height: 1, ..area };
+    keys(foot, buf, scene, None, dealing);
 }

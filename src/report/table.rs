@@ -1,0 +1,76 @@
+//! The tree as a flat table, one row a node: what CSV and Markdown are made of. What is not known is empty.
+
+use crate::model::node::Node;
+use crate::model::text as clean;
+use crate::model::time::Stamp;
+use crate::model::usage::Basis;
+use crate::model::{Model, NodeIx};
+
+/// A table: the names of its columns, and its rows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Table {
+    pub columns: Vec<&'static str>,
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Returns these nodes with all below them, parents before children.
+pub fn nodes(model: &Model, chosen: &[NodeIx]) -> Table {
+    let columns = vec![
+        "id",
+        "parent",
+        "kind",
+        "title",
+        "status",
+        "reason",
+        "agent",
+        "model",
+        "pattern",
+        "attempts",
+        "started",
+        "ended",
+        "seconds",
+        "tokens",
+        "cost_usd",
+        "cost_basis",
+    ];
+    let all = chosen.iter().flat_map(|ix| model.subtree(*ix));
+    let rows = all.map(|(_, node)| row(model, node)).collect();
+    Table { columns, rows }
+}
+
+fn row(model: &Model, node: &Node) -> Vec<String> {
+    let id = |node: &Node| node.keys.first().map(ToString::to_string).unwrap_or_default();
+    let parent = node.parent().and_then(|parent| model.get(parent)).map(id).unwrap_or_default();
+    let text = |text: Option<&str>| text.map(|text| clean::line(text).into_string()).unwrap_or_default();
+    let moment = |at: Option<Stamp>| at.map(|at| at.to_string()).unwrap_or_default();
+    let took = node.clocks.started.zip(node.clocks.ended).map(|(from, to)| to.since(from).as_secs());
+    let spend = node.subtree_spend();
+    let tokens = spend.tokens();
+    vec![
+        text(Some(&id(node))),
+        text(Some(&parent)),
+        node.kind.as_str().into(),
+        clean::line(&super::text::title(node)).into(),
+        node.status.word().as_str().into(),
+        text(node.status.why()),
+        text(node.agent.as_deref()),
+        text(node.model.best().map(|name| &**name)),
+        text(node.pattern.as_deref()),
+        if node.attempt == 0 { String::new() } else { node.attempt.to_string() },
+        moment(node.clocks.started),
+        moment(node.clocks.ended),
+        took.map(|seconds| seconds.to_string()).unwrap_or_default(),
+        if tokens.is_known() { tokens.total().to_string() } else { String::new() },
+        match spend.basis() {
+            Basis::Whole | Basis::Partial => format!("{:.6}", spend.cost.dollars()),
+            Basis::Nothing | Basis::NoPrice => String::new(),
+        },
+        match spend.basis() {
+            Basis::Whole => "whole",
+            Basis::Partial => "at least",
+            Basis::NoPrice => "no price",
+            Basis::Nothing => "",
+        }
+        .into(),
+    ]
+}
