@@ -5,6 +5,7 @@ mod ask;
 mod control;
 mod deck;
 mod delegate;
+mod demo;
 mod doctor;
 mod engine;
 mod history;
@@ -96,6 +97,8 @@ enum Command {
     Logs(logs::Logs),
     /// List what is over and left the tree.
     History(history::History),
+    /// Open the dashboard on a fleet of simulated agents, in a folder of its own.
+    Demo(demo::Demo),
     /// Draw a frame of the dashboard without a terminal.
     Screenshot(screenshot::Screenshot),
     /// Be the parent of one agent; the engine starts it.
@@ -137,6 +140,7 @@ pub fn run() -> ExitCode {
         Some(Command::Explain(command)) => command.run(&cli.place),
         Some(Command::Logs(command)) => command.run(&cli.place),
         Some(Command::History(command)) => command.run(&cli.place),
+        Some(Command::Demo(command)) => command.run(),
         Some(Command::Screenshot(command)) => command.run(&cli.place),
         Some(Command::SessionHost(command)) => command.run(),
         Some(Command::SimulatedAgent(command)) => command.run(),

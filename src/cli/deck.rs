@@ -68,6 +68,16 @@ impl Deck {
 
     pub(super) fn run(self, place: &Place) -> Outcome {
         let (watched, title) = self.folders(place)?;
+        self.open(watched, title)
+    }
+
+    /// Shows one folder.
+    pub(super) fn show(&self, folder: &StateFolder) -> Outcome {
+        let title = project_name(folder);
+        self.open(vec![Watched { source: SourceId(0), folder: folder.clone() }], title)
+    }
+
+    fn open(&self, watched: Vec<Watched>, title: String) -> Outcome {
         let (news, incoming) = mpsc::channel(WAITING);
         let mut following = self.follow(&watched, &news)?;
         let folder = watched.first().map(|one| one.folder.clone());

@@ -136,7 +136,8 @@ fn start(folder: &StateFolder) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn stop(folder: &StateFolder, agents: bool) -> Outcome {
+/// Stops the engine of a folder, and before it its agents where that is wanted.
+pub(super) fn stop(folder: &StateFolder, agents: bool) -> Outcome {
     let ended = if agents { Some(end_agents(folder)?) } else { None };
     if ended == Some(false) {
         warn(

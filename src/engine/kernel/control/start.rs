@@ -72,7 +72,7 @@ impl Turn<'_> {
         }
     }
 
-    fn start(&mut self, id: &DelegationId, spec: Spec) {
+    fn start(&mut self, id: &DelegationId, mut spec: Spec) {
         let (Ok(subtasks), Ok((depth, path))) = (expand(&spec), self.kernel.stance(&spec)) else { return };
         let timeout = spec.limits.timeout_ms;
         let plan = p::Plan {
@@ -85,6 +85,8 @@ impl Turn<'_> {
             deadline: timeout.map(|whole| self.later(whole)),
             due_ms: timeout.map(|whole| self.due(whole)),
             workspace: spec.workspace.clone(),
+            decision: spec.decision.take(),
+            handoff: spec.handoff.take(),
             ..Default::default()
         };
         self.emit(Body::Started(p::Started {
