@@ -3,6 +3,7 @@
 //! Here the monitor meets the world: sources are followed by threads, effects are carried out by threads, the
 //! loop itself runs on this one and never waits for them.
 
+mod elsewhere;
 mod logs;
 mod outside;
 
@@ -23,6 +24,7 @@ use crate::monitor::input::keymap::Keymap;
 use crate::monitor::term::Terminal;
 use crate::monitor::view::theme::{ColorDepth, Theme};
 use crate::report::text;
+use crate::serve::client::Client;
 use crate::source::feed::{Batch, Feed, Following, follow_into};
 use crate::source::follow::Follower;
 use crate::source::plain::{PairIds, Plain};
@@ -43,6 +45,12 @@ pub(super) struct Deck {
     /// Watch a session registry that somebody else writes, instead of a state folder.
     #[arg(long, value_name = "FILE")]
     registry: Option<PathBuf>,
+    /// Watch an engine elsewhere: `http://HOST:PORT` as its `--listen` says, or the path of its socket.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["all", "store", "registry"])]
+    connect: Option<String>,
+    /// The file with the token of that engine: a copy of its `engine.token`.
+    #[arg(long, value_name = "FILE", requires = "connect")]
+    token_file: Option<PathBuf>,
     /// A theme by name: midnight, paper, contrast, deuteranopia, tritanopia, ansi16, mono, or a file of yours.
     #[arg(long, value_name = "NAME")]
     theme: Option<String>,
@@ -54,10 +62,32 @@ pub(super) struct Deck {
     reduced_motion: bool,
 }
 
-/// A folder that is watched.
+/// What is watched, and where its commands go.
 pub(super) struct Watched {
-    pub source: SourceId,
-    pub folder: StateFolder,
+    source: SourceId,
+    place: Whose,
+}
+
+/// Whose engine it is.
+#[derive(Clone)]
+enum Whose {
+    /// That of a folder of this machine; it need not run.
+    Here(StateFolder),
+    /// One that is reached through its interface.
+    Elsewhere(Client),
+}
+
+/// What is followed, until it is dropped.
+#[expect(dead_code, reason = "held, not looked at: dropping it ends the following")]
+enum Followed {
+    Here(Following),
+    Elsewhere(elsewhere::Elsewhere),
+}
+
+impl Watched {
+    fn folder(&self) -> Option<&StateFolder> {
+        if let Whose::Here(folder) = &self.place { Some(folder) } else { None }
+    }
 }
 
 impl Deck {
@@ -74,13 +104,13 @@ impl Deck {
     /// Shows one folder.
     pub(super) fn show(&self, folder: &StateFolder) -> Outcome {
         let title = project_name(folder);
-        self.open(vec![Watched { source: SourceId(0), folder: folder.clone() }], title)
+        self.open(vec![Watched { source: SourceId(0), place: Whose::Here(folder.clone()) }], title)
     }
 
     fn open(&self, watched: Vec<Watched>, title: String) -> Outcome {
         let (news, incoming) = mpsc::channel(WAITING);
         let mut following = self.follow(&watched, &news)?;
-        let folder = watched.first().map(|one| one.folder.clone());
+        let folder = watched.first().and_then(Watched::folder).cloned();
         let (settings, warnings) = self.settings(folder.as_ref());
         let mut app = app(title, settings, folder.as_ref());
         app.unread = following.len();
@@ -104,24 +134,36 @@ impl Deck {
             let file = self.store.as_deref().or(self.registry.as_deref()).unwrap_or(Path::new(""));
             return Ok((Vec::new(), shown(file)));
         }
+        if let Some(url) = &self.connect {
+            let client = elsewhere::client(url, self.token_file.as_deref())?;
+            let place = Whose::Elsewhere(client);
+            return Ok((vec![Watched { source: SourceId(0), place }], crate::model::text::line(url).into()));
+        }
         if self.all {
             let folders = every_folder()?;
-            let watched = (0..).zip(folders).map(|(nth, folder)| Watched { source: SourceId(nth), folder });
+            let here = |(nth, folder)| Watched { source: SourceId(nth), place: Whose::Here(folder) };
+            let watched = (0..).zip(folders).map(here);
             return Ok((watched.collect(), "all projects".into()));
         }
         let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
         let title = project_name(&folder);
-        Ok((vec![Watched { source: SourceId(0), folder }], title))
+        Ok((vec![Watched { source: SourceId(0), place: Whose::Here(folder) }], title))
     }
 
-    fn follow(&self, watched: &[Watched], news: &mpsc::Sender<News>) -> io::Result<Vec<Following>> {
+    fn follow(&self, watched: &[Watched], news: &mpsc::Sender<News>) -> io::Result<Vec<Followed>> {
         let mut following = Vec::new();
         for one in watched {
-            following.push(feed(Follower::new(one.folder.clone(), one.source), news)?);
+            following.push(match &one.place {
+                Whose::Here(folder) => Followed::Here(feed(Follower::new(folder.clone(), one.source), news)?),
+                Whose::Elsewhere(client) => {
+                    Followed::Elsewhere(elsewhere::follow(client.clone(), one.source, news.clone())?)
+                }
+            });
         }
         if self.store.is_some() || self.registry.is_some() {
             let ids = PairIds { store: SourceId(0), registry: SourceId(1) };
-            following.push(feed(Plain::new(self.store.clone(), self.registry.clone(), ids), news)?);
+            let plain = Plain::new(self.store.clone(), self.registry.clone(), ids);
+            following.push(Followed::Here(feed(plain, news)?));
         }
         Ok(following)
     }

@@ -183,18 +183,29 @@ fn title(task: &str) -> String {
     task.lines().next().unwrap_or_default().to_owned()
 }
 
-/// Hands over what a dialog asks for; returns the delegation's id.
-pub(super) fn hand_over_from(
-    folder: &StateFolder,
-    handover: &Handover,
-) -> Result<DelegationId, Box<dyn std::error::Error>> {
-    let spec = Spec {
+/// Returns what a dialog asks for.
+pub(super) fn spec_of(handover: &Handover) -> Result<Spec, String> {
+    Ok(Spec {
         title: Some(title(&handover.text)),
         pattern: handover.pattern.as_deref().map_or(Ok(Pattern::default()), pattern)?,
         subtasks: vec![step(1, &handover.text, handover.agent.as_deref())],
         limits: Limits { max_concurrent: handover.agents, ..Limits::default() },
         ..Spec::default()
-    };
+    })
+}
+
+/// Makes an id for a new delegation.
+pub(super) fn new_id() -> DelegationId {
+    let random = ask::random();
+    DelegationId::from(format!("del-{}", random.get(..8).unwrap_or(&random)))
+}
+
+/// Hands over what a dialog asks for; returns the delegation's id.
+pub(super) fn hand_over_from(
+    folder: &StateFolder,
+    handover: &Handover,
+) -> Result<DelegationId, Box<dyn std::error::Error>> {
+    let spec = spec_of(handover)?;
     let (id, command) = prepare(folder, spec)?;
     // Nothing is printed: this is asked from a full screen.
     match ask::send_telling(folder, &command, PATIENCE, &|_| ())?.map(|receipt| receipt.state) {
@@ -218,8 +229,7 @@ fn prepare(
         config.agent(step.agent.as_deref()).map_err(CliError::Unreadable)?;
         step.agent = step.agent.take().or_else(|| config.default_name().map(str::to_owned));
     }
-    let random = ask::random();
-    let id = DelegationId::from(format!("del-{}", random.get(..8).unwrap_or(&random)));
+    let id = new_id();
     let agents = spec.subtasks.iter().map(|step| step.agent.as_deref());
     let env = config.environment(agents, |name| std::env::var(name).ok());
     let env_file = folder.env_file(id.as_str())?;

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Deserialize;
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::agent::log::LogLine;
+use crate::model::id::SessionId;
 use crate::model::time::Stamp;
 use crate::monitor::app::effect::{LogEntry, News};
+use crate::serve::client::Client;
 use crate::session::tail::Tail;
 use crate::source::feed::POLL;
 use crate::source::watch::{Bell, Watch};
@@ -34,6 +37,21 @@ struct Line {
 }
 
 impl LogFollower {
+    /// Follows the log of a session that an engine elsewhere runs.
+    pub fn elsewhere(
+        client: Client,
+        session: SessionId,
+        ticket: u64,
+        news: mpsc::Sender<News>,
+    ) -> std::io::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let follower = Self { stop: Arc::clone(&stop), bell: Watch::new().bell() };
+        std::thread::Builder::new()
+            .name("session log".into())
+            .spawn(move || super::elsewhere::log(&client, &session, ticket, &news, &stop))?;
+        Ok(follower)
+    }
+
     pub fn start(folder: PathBuf, ticket: u64, news: mpsc::Sender<News>) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let mut watch = Watch::new();
@@ -71,5 +89,11 @@ fn existing(path: &Path) -> PathBuf {
 
 fn read(bytes: &[u8]) -> Option<LogEntry> {
     let line: Line = serde_json::from_slice(bytes).ok()?;
+    Some(LogEntry { at: line.at, entry: line.line.entry })
+}
+
+/// Reads a line as the interface tells it.
+pub(super) fn read_value(value: &Value) -> Option<LogEntry> {
+    let line = Line::deserialize(value).ok()?;
     Some(LogEntry { at: line.at, entry: line.line.entry })
 }

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::Watched;
 use super::logs::LogFollower;
+use super::{Watched, Whose, elsewhere};
 use crate::cli::{ask, delegate, mind, shown, working_folder};
+use crate::control::Target;
 use crate::model::command::Command;
 use crate::model::key::SourceId;
 use crate::model::record::Record;
-use crate::monitor::app::effect::{Effect, News, PastEntry, SavePlace};
+use crate::monitor::app::effect::{Effect, Handover, News, PastEntry, SavePlace};
 use crate::monitor::app::run::Outside;
 use crate::source::past;
 use crate::store::disk::RealDisk;
@@ -28,18 +29,22 @@ const LONGEST_DIFF: usize = 1 << 20;
 
 /// The hands of the monitor.
 pub(super) struct Hands {
-    folders: Vec<Watched>,
+    watched: Vec<Watched>,
     news: mpsc::Sender<News>,
     log: Option<LogFollower>,
 }
 
 impl Hands {
-    pub fn new(folders: Vec<Watched>, news: mpsc::Sender<News>) -> Self {
-        Self { folders, news, log: None }
+    pub fn new(watched: Vec<Watched>, news: mpsc::Sender<News>) -> Self {
+        Self { watched, news, log: None }
     }
 
-    fn folder(&self, source: SourceId) -> Option<StateFolder> {
-        self.folders.iter().find(|one| one.source == source).map(|one| one.folder.clone())
+    fn whose(&self, source: SourceId) -> Option<Whose> {
+        self.watched.iter().find(|one| one.source == source).map(|one| one.place.clone())
+    }
+
+    fn folders(&self) -> Vec<StateFolder> {
+        self.watched.iter().filter_map(Watched::folder).cloned().collect()
     }
 
     /// Does something on a thread, and tells what came of it.
@@ -61,7 +66,7 @@ impl Hands {
     }
 
     fn send(&self, source: SourceId, command: Command) {
-        let Some(folder) = self.folder(source) else {
+        let Some(whose) = self.whose(source) else {
             let why = "the folder of its engine is not known here".to_owned();
             let _ = self.news.try_send(News::NotSent { command: Box::new(command), why });
             return;
@@ -71,10 +76,16 @@ impl Hands {
             let tell = move |text: &str| {
                 let _ = told.blocking_send(News::Said { text: text.to_owned(), is_error: false });
             };
-            match ask::send_telling(&folder, &command, PATIENCE, &tell) {
+            let sent = match &whose {
+                Whose::Here(folder) => ask::send_telling(folder, &command, PATIENCE, &tell)
+                    .map(|_| ())
+                    .map_err(|error| first_line(&*error)),
+                Whose::Elsewhere(client) => elsewhere::send(client, &command, PATIENCE),
+            };
+            match sent {
                 // The receipt comes by the journal, like everybody else's.
-                Ok(_) => News::Nothing,
-                Err(error) => News::NotSent { command: Box::new(command), why: first_line(&*error) },
+                Ok(()) => News::Nothing,
+                Err(why) => News::NotSent { command: Box::new(command), why },
             }
         });
     }
@@ -82,12 +93,20 @@ impl Hands {
     fn follow(&mut self, ticket: u64, session: Option<(SourceId, crate::model::id::SessionId)>) {
         self.log = None;
         let Some((source, session)) = session else { return };
-        let path = self.folder(source).and_then(|folder| folder.session_dir(session.as_str()).ok());
-        if let Some(path) = path {
-            match LogFollower::start(path, ticket, self.news.clone()) {
-                Ok(follower) => self.log = Some(follower),
-                Err(error) => self.complain(format!("The session's log cannot be followed: {error}")),
+        let started = match self.whose(source) {
+            Some(Whose::Here(folder)) => match folder.session_dir(session.as_str()) {
+                Ok(path) => LogFollower::start(path, ticket, self.news.clone()),
+                // An id that is no name of a folder has no log.
+                Err(_) => return,
+            },
+            Some(Whose::Elsewhere(client)) => {
+                LogFollower::elsewhere(client, session, ticket, self.news.clone())
             }
+            None => return,
+        };
+        match started {
+            Ok(follower) => self.log = Some(follower),
+            Err(error) => self.complain(format!("The session's log cannot be followed: {error}")),
         }
     }
 }
@@ -97,39 +116,33 @@ impl Outside for Hands {
         match effect {
             Effect::Send(source, command) => self.send(source, *command),
             Effect::Preview { ticket, source, command } => {
-                let folder = self.folder(source);
-                self.spawn(move |_| News::Previewed { ticket, lines: preview(folder.as_ref(), &command) });
+                let whose = self.whose(source);
+                self.spawn(move |_| News::Previewed { ticket, lines: preview(whose.as_ref(), &command) });
             }
             Effect::Explain { ticket, target } => {
-                let folder = self.folder(target.source);
-                self.spawn(move |_| {
-                    let lines =
-                        folder.map(|folder| mind::explain(&folder, &target.delegation, target.step.as_ref()));
-                    News::Explained { ticket, lines: lines.unwrap_or_default() }
-                });
+                let whose = self.whose(target.source);
+                self.spawn(move |_| News::Explained { ticket, lines: explain(whose.as_ref(), &target) });
             }
             Effect::Follow { ticket, session } => self.follow(ticket, session),
             Effect::History { ticket } => {
-                let folders: Vec<StateFolder> = self.folders.iter().map(|one| one.folder.clone()).collect();
+                let folders = self.folders();
                 self.spawn(move |_| history(ticket, &folders));
             }
             Effect::Diff { ticket, workspace } => {
                 self.spawn(move |_| News::Diff { ticket, text: diff(&workspace) });
             }
             Effect::Delegate(handover) => {
-                let Some(folder) = self.folders.first().map(|one| one.folder.clone()) else {
-                    return self.complain("There is no state folder to delegate in.".into());
+                let Some(whose) = self.watched.first().map(|one| one.place.clone()) else {
+                    return self.complain("There is no engine to delegate to.".into());
                 };
-                self.spawn(move |_| match delegate::hand_over_from(&folder, &handover) {
+                self.spawn(move |_| match hand_over(&whose, &handover) {
                     Ok(id) => News::Said { text: format!("Delegated as {id}."), is_error: false },
-                    Err(error) => {
-                        News::Said { text: format!("Not delegated: {}", first_line(&*error)), is_error: true }
-                    }
+                    Err(why) => News::Said { text: format!("Not delegated: {why}"), is_error: true },
                 });
             }
             Effect::Export { name, text } => self.spawn(move |_| export(&name, &text)),
             Effect::Save { place, text } => {
-                let folder = self.folders.first().map(|one| one.folder.root.clone());
+                let folder = self.folders().first().map(|folder| folder.root.clone());
                 self.spawn(move |_| save(place, folder, &text));
             }
             // These concern the terminal, and were done there.
@@ -149,8 +162,26 @@ fn first_line(error: &dyn std::error::Error) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
 }
 
-fn preview(folder: Option<&StateFolder>, command: &Command) -> Vec<String> {
-    let Some(folder) = folder else { return Vec::new() };
+fn explain(whose: Option<&Whose>, target: &Target) -> Vec<String> {
+    match whose {
+        Some(Whose::Here(folder)) => mind::explain(folder, &target.delegation, target.step.as_ref()),
+        Some(Whose::Elsewhere(client)) => elsewhere::explain(client, target),
+        None => Vec::new(),
+    }
+}
+
+fn hand_over(whose: &Whose, handover: &Handover) -> Result<String, String> {
+    match whose {
+        Whose::Here(folder) => delegate::hand_over_from(folder, handover)
+            .map(|id| id.to_string())
+            .map_err(|error| first_line(&*error)),
+        Whose::Elsewhere(client) => elsewhere::hand_over(client, handover),
+    }
+}
+
+fn preview(whose: Option<&Whose>, command: &Command) -> Vec<String> {
+    // Elsewhere the receipt tells what was touched; beforehand only the engine's own folder can.
+    let Some(Whose::Here(folder)) = whose else { return Vec::new() };
     match mind::touched(folder, command) {
         Ok(lines) => lines,
         Err(error) => vec![first_line(&*error)],
