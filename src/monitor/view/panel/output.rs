@@ -175,7 +175,7 @@ fn without_log(scene: &Scene<'_>, node: &Node, width: usize) -> Vec<Line<'static
     }
     let left = node.children().len().saturating_sub(CARDS);
     if left > 0 {
-        lines.extend(paragraph(scene, &format!("{left} more below it."), width, Role::Faint));
+        lines.extend(super::nothing(scene, &more_below(left), width));
     }
     lines
 }
@@ -219,4 +219,9 @@ fn child_card(scene: &Scene<'_>, look: &Look<'_>, child: &Node, width: usize) ->
     }
     let kind = crate::model::text::line(kind);
     card(look, &kind, look.style(Role::of_agent(&kind)), inner, width)
+}
+
+/// Says how many are left out.
+pub fn more_below(left: usize) -> String {
+    format!("{left} more below it.")
 }
