@@ -4,6 +4,7 @@
 
 mod ansi;
 mod paint;
+mod shape;
 mod styles;
 mod svg;
 
@@ -28,8 +29,8 @@ pub fn text(buffer: &Buffer) -> String {
 
 /// What stands in one cell, or in two if it is wide.
 struct Glyph<'a> {
-    column: u16,
-    width: u16,
+    column: u32,
+    width: u32,
     symbol: &'a str,
     cell: &'a Cell,
 }
@@ -40,16 +41,20 @@ fn rows(buffer: &Buffer) -> impl Iterator<Item = Vec<Glyph<'_>>> {
     buffer.content.chunks(width).map(|cells| {
         let mut row = Vec::with_capacity(cells.len());
         let mut covered = 0;
-        for (cell, column) in cells.iter().zip(0_u16..) {
+        for (cell, column) in cells.iter().zip(0_u32..) {
             if column < covered {
                 continue;
             }
             // A cell that was covered before keeps an empty symbol.
             let symbol = if cell.symbol().is_empty() { " " } else { cell.symbol() };
-            let width = u16::try_from(symbol.width()).unwrap_or(1).clamp(1, 2);
-            covered = column.saturating_add(width);
+            let width = if symbol.width() > 1 { 2 } else { 1 };
+            covered = column + width;
             row.push(Glyph { column, width, symbol, cell });
         }
         row
     })
 }
+
+#[cfg(test)]
+#[path = "shot_tests.rs"]
+mod tests;

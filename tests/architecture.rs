@@ -75,7 +75,7 @@ fn arrows_point_one_way() {
 fn what_is_pure_touches_no_file_no_clock_and_no_terminal() {
     let forbidden =
         ["std::fs", "std::io", "SystemTime", "Instant", "std::env", "std::thread", "tokio", "print!"];
-    for file in ["model", "report", "synth"].into_iter().flat_map(room) {
+    for file in ["model", "report", "synth", "shot"].into_iter().flat_map(room) {
         let code = code(&file);
         for forbidden in forbidden {
             assert!(!code.contains(forbidden), "{} uses {forbidden}", file.display());

@@ -71,7 +71,7 @@ impl Paint {
             (LIGHT_ANSI, [0xfb, 0xfa, 0xf7], [0x2b, 0x2f, 0x38])
         };
         Self {
-            font_size: 14,
+            font_size: 15,
             font_family: "'JetBrains Mono','DejaVu Sans Mono',Menlo,Consolas,'Liberation Mono',monospace"
                 .to_owned(),
             background: colour::rgb(theme.background).unwrap_or(background),
@@ -91,9 +91,10 @@ impl Paint {
 
     /// Returns a colour as this picture shows it; nothing for the default.
     pub(super) fn rgb(&self, wanted: Color) -> Option<[u8; 3]> {
-        let index = match wanted {
-            Color::Indexed(index @ ..16) => Some(usize::from(index)),
-            named => colour::NAMES.iter().position(|(_, colour)| *colour == named),
+        let index = if let Color::Indexed(index @ ..16) = wanted {
+            Some(usize::from(index))
+        } else {
+            colour::NAMES.iter().position(|(_, named)| *named == wanted)
         };
         index.and_then(|index| self.ansi.get(index).copied()).or_else(|| colour::rgb(wanted))
     }

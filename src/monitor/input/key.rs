@@ -7,7 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use unicode_width::UnicodeWidthChar;
 
 /// The names of keys that are no characters; the first name of a code is the one that is shown.
@@ -115,10 +115,7 @@ impl Key {
 
     /// Returns the character that the key types into a field of text.
     pub fn typed(self) -> Option<char> {
-        match self.code {
-            KeyCode::Char(c) if self.modifiers.is_empty() => Some(c),
-            _ => None,
-        }
+        self.code.as_char().filter(|_| self.modifiers.is_empty())
     }
 
     /// Returns the code in its normal form.
@@ -218,14 +215,15 @@ impl fmt::Display for Key {
         if let Some((name, _)) = NAMES.iter().find(|(_, code)| *code == self.code) {
             return f.write_str(name);
         }
-        match self.code {
-            // What cannot be seen or would split a chord is written by its number.
-            KeyCode::Char(c) if c.is_whitespace() || c.width().unwrap_or(0) == 0 => {
-                write!(f, "u+{:04x}", u32::from(c))
-            }
-            KeyCode::Char(c) => write!(f, "{c}"),
-            KeyCode::F(n) => write!(f, "f{n}"),
-            other => write!(f, "{other}"),
+        // What cannot be seen or would split a chord is written by its number.
+        let is_seen = |c: char| !c.is_whitespace() && c.width().unwrap_or(0) > 0;
+        if let KeyCode::F(number) = self.code {
+            write!(f, "f{number}")
+        } else if let Some(c) = self.code.as_char() {
+            if is_seen(c) { write!(f, "{c}") } else { write!(f, "u+{:04x}", u32::from(c)) }
+        } else {
+            // No other code is in normal form, but a name is better than none.
+            write!(f, "{}", self.code)
         }
     }
 }

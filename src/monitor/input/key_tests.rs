@@ -1,5 +1,5 @@
+use crossterm::event::{KeyEventState, MediaKeyCode, ModifierKeyCode};
 use proptest::prelude::*;
-use ratatui::crossterm::event::{KeyEventState, MediaKeyCode, ModifierKeyCode};
 use rstest::rstest;
 
 use super::*;
@@ -128,7 +128,7 @@ fn codes() -> impl Strategy<Value = KeyCode> {
         prop::sample::select(named),
         any::<u8>().prop_map(KeyCode::F),
         any::<char>().prop_map(KeyCode::Char),
-        (' '..='~').prop_map(KeyCode::Char),
+        prop::char::range(' ', '~').prop_map(KeyCode::Char),
     ]
 }
 

@@ -4,7 +4,7 @@
 //! user gives a key wins over what was built in. A sequence that is bound is never the beginning of a
 //! longer one, so no press has to wait for a clock.
 
-use std::iter;
+use std::slice;
 
 use toml::{Table, Value};
 
@@ -214,12 +214,9 @@ fn read_context(context: Context, actions: &Table, given: &mut Vec<Given>, warni
             warnings.push(format!("[normal] {name} works in dialogs only; move it to [dialog]."));
             continue;
         }
-        let texts: Vec<&Value> = match value {
-            Value::Array(texts) => texts.iter().collect(),
-            one => iter::once(one).collect(),
-        };
+        let texts = value.as_array().map_or(slice::from_ref(value), Vec::as_slice);
         let mut chords = Vec::new();
-        for text in &texts {
+        for text in texts {
             match read_chord(text) {
                 Ok(chord) => chords.push(chord),
                 Err(why) => warnings.push(format!("[{}] {name}: {why}", context.name())),

@@ -9,7 +9,7 @@ mod depth;
 mod file;
 mod role;
 
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::{Color, Style};
 
 pub use depth::ColorDepth;
 pub use role::Role;
@@ -85,18 +85,18 @@ impl Theme {
         self
     }
 
-    /// Keeps hues; what is set apart by its background or by its lightness is taken from `ansi16`, which
-    /// can be read on any background.
+    /// Keeps hues. What is set apart by its background or its lightness, and what has a meaning, is taken from
+    /// `ansi16`: that can be read on any background, and no two states become the same colour.
     fn reduce_to_16(&mut self) {
         let plain = Self::built_in("ansi16");
-        for (style, plain) in self.styles.iter_mut().zip(plain.styles) {
+        for ((style, plain), role) in self.styles.iter_mut().zip(plain.styles).zip(Role::ALL) {
             let hue = style.fg.map(depth::to_16);
-            if style.bg.is_some() || matches!(hue, None | Some(Color::Reset)) {
-                *style = plain;
-            } else {
+            let has_hue = style.bg.is_none() && !matches!(hue, None | Some(Color::Reset));
+            if has_hue && !role.has_meaning() {
                 style.fg = hue;
                 style.underline_color = None;
-                style.add_modifier.remove(Modifier::DIM);
+            } else {
+                *style = plain;
             }
         }
     }

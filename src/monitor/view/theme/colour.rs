@@ -1,6 +1,6 @@
 //! Colours as themes write them, and how far apart two of them look.
 //!
-//! Distances are taken in OKLab, where equal steps look equal; in plain RGB a dark blue is nearest to black.
+//! Distances are taken in `OKLab`, where equal steps look equal; in plain RGB a dark blue is nearest to black.
 
 use ratatui::style::Color;
 
@@ -95,14 +95,16 @@ pub struct Oklab {
 impl Oklab {
     /// Converts from red, green and blue.
     pub fn of(rgb: [u8; 3]) -> Self {
-        let [r, g, b] = rgb.map(linear);
-        let l = (0.412_221_46 * r + 0.536_332_55 * g + 0.051_445_995 * b).cbrt();
-        let m = (0.211_903_5 * r + 0.680_699_5 * g + 0.107_396_96 * b).cbrt();
-        let s = (0.088_302_46 * r + 0.281_718_85 * g + 0.629_978_7 * b).cbrt();
+        let rgb = rgb.map(linear);
+        let sum = |shares: [f32; 3]| rgb.iter().zip(shares).map(|(light, share)| light * share).sum::<f32>();
+        // What the three kinds of cones of an eye take up.
+        let long = sum([0.412_221_46, 0.536_332_55, 0.051_445_995]).cbrt();
+        let medium = sum([0.211_903_5, 0.680_699_5, 0.107_396_96]).cbrt();
+        let short = sum([0.088_302_46, 0.281_718_85, 0.629_978_7]).cbrt();
         Self {
-            lightness: 0.210_454_26 * l + 0.793_617_8 * m - 0.004_072_047 * s,
-            a: 1.977_998_5 * l - 2.428_592_2 * m + 0.450_593_7 * s,
-            b: 0.025_904_037 * l + 0.782_771_77 * m - 0.808_675_77 * s,
+            lightness: 0.210_454_26 * long + 0.793_617_8 * medium - 0.004_072_047 * short,
+            a: 1.977_998_5 * long - 2.428_592_2 * medium + 0.450_593_7 * short,
+            b: 0.025_904_037 * long + 0.782_771_77 * medium - 0.808_675_77 * short,
         }
     }
 

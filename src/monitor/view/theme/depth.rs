@@ -90,8 +90,8 @@ pub fn to_16(wanted: Color) -> Color {
     match look.hue() {
         50.0..115.0 => Color::Yellow,
         115.0..170.0 => Color::Green,
-        170.0..235.0 => Color::Cyan,
-        235.0..290.0 => Color::Blue,
+        170.0..240.0 => Color::Cyan,
+        240.0..290.0 => Color::Blue,
         290.0..355.0 => Color::Magenta,
         _ => Color::Red,
     }

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 use super::{DARK, Role, Theme, built_in_text, colour, role};
 
 /// The modifiers that a file may name.
-const MODIFIERS: [(&str, Modifier); 6] = [
+pub const MODIFIERS: [(&str, Modifier); 6] = [
     ("bold", Modifier::BOLD),
     ("dim", Modifier::DIM),
     ("italic", Modifier::ITALIC),
@@ -27,30 +27,37 @@ struct Sheet {
     roles: BTreeMap<String, Value>,
 }
 
+/// Whose file it is.
+#[derive(Clone, Copy, PartialEq)]
+enum Owner {
+    User,
+    Program,
+}
+
 /// Loads a theme with all that it inherits.
 pub fn load(name: &str, find: impl Fn(&str) -> Option<String>) -> (Theme, Vec<String>) {
     let mut warnings = Vec::new();
     let mut sheet = Sheet::default();
     // Whose file and which name: a user's file may inherit the built-in theme of the same name.
-    let mut seen: Vec<(bool, String)> = Vec::new();
+    let mut seen: Vec<(Owner, String)> = Vec::new();
     let mut next = Some(name.to_owned());
     while let Some(wanted) = next {
-        let is_users = |is_users: bool| (is_users, wanted.clone());
-        let users = if seen.contains(&is_users(true)) { None } else { find(&wanted) };
-        let here = is_users(users.is_some());
-        let text = match (users, built_in_text(&wanted)) {
-            _ if seen.contains(&here) => {
+        let was = |owner: Owner| seen.contains(&(owner, wanted.clone()));
+        let users = if was(Owner::User) { None } else { find(&wanted) };
+        let built_in = if was(Owner::Program) { None } else { built_in_text(&wanted) };
+        let (owner, text) = match (users, built_in) {
+            (Some(text), _) => (Owner::User, text),
+            (None, Some(text)) => (Owner::Program, text.to_owned()),
+            (None, None) if was(Owner::User) || was(Owner::Program) => {
                 warnings.push(format!("Theme {name:?} inherits {wanted:?} twice, so the circle is cut."));
                 break;
             }
-            (Some(text), _) => text,
-            (None, Some(text)) => text.to_owned(),
             (None, None) => {
                 warnings.push(format!("There is no theme {wanted:?}; {DARK} takes its place."));
-                built_in_text(DARK).unwrap_or_default().to_owned()
+                (Owner::Program, built_in_text(DARK).unwrap_or_default().to_owned())
             }
         };
-        seen.push(here);
+        seen.push((owner, wanted.clone()));
         next = sheet.lay_under(&wanted, &text, &mut warnings);
     }
     (sheet.theme(name, &mut warnings), warnings)
@@ -64,20 +71,16 @@ impl Sheet {
             Err(error) => {
                 let why = error.message();
                 warnings.push(format!("Theme {name:?} is no TOML; {DARK} takes its place. {why}"));
-                return (name != DARK).then(|| DARK.to_owned());
+                return Some(DARK.to_owned());
             }
         };
         let mut inherits = None;
         for (key, value) in table {
             match (key.as_str(), value) {
                 ("inherits", Value::String(name)) => inherits = Some(name),
-                ("dark", Value::Boolean(is_dark)) => self.is_dark = self.is_dark.or(Some(is_dark)),
-                ("background", Value::String(text)) => {
-                    self.background = self.background.take().or(Some(text))
-                }
-                ("foreground", Value::String(text)) => {
-                    self.foreground = self.foreground.take().or(Some(text))
-                }
+                ("dark", Value::Boolean(is_dark)) => _ = self.is_dark.get_or_insert(is_dark),
+                ("background", Value::String(text)) => _ = self.background.get_or_insert(text),
+                ("foreground", Value::String(text)) => _ = self.foreground.get_or_insert(text),
                 ("palette", Value::Table(table)) => self.add_palette(name, table, warnings),
                 ("roles", Value::Table(table)) => self.add_roles(name, "", table, warnings),
                 (key, _) => warnings.push(format!(
@@ -91,12 +94,11 @@ impl Sheet {
 
     fn add_palette(&mut self, name: &str, table: Table, warnings: &mut Vec<String>) {
         for (key, value) in table {
-            match value {
-                Value::String(text) => _ = self.palette.entry(key).or_insert(text),
-                other => warnings.push(format!(
-                    "Theme {name:?}: palette {key:?} is of type {}, not a colour.",
-                    other.type_str()
-                )),
+            if let Value::String(text) = value {
+                self.palette.entry(key).or_insert(text);
+            } else {
+                let kind = value.type_str();
+                warnings.push(format!("Theme {name:?}: palette {key:?} is of type {kind}, not a colour."));
             }
         }
     }
@@ -105,10 +107,14 @@ impl Sheet {
     fn add_roles(&mut self, name: &str, group: &str, table: Table, warnings: &mut Vec<String>) {
         for (key, value) in table {
             let key = if group.is_empty() { key } else { format!("{group}.{key}") };
-            match value {
-                Value::Table(inner) if !is_style(&inner) => self.add_roles(name, &key, inner, warnings),
-                value if is_role_or_group(&key) => _ = self.roles.entry(key).or_insert(value),
-                _ => warnings.push(format!("Theme {name:?}: {key:?} is no role.")),
+            if let Value::Table(inner) = &value
+                && !is_style(inner)
+            {
+                self.add_roles(name, &key, inner.clone(), warnings);
+            } else if is_role_or_group(&key) {
+                self.roles.entry(key).or_insert(value);
+            } else {
+                warnings.push(format!("Theme {name:?}: {key:?} is no role."));
             }
         }
     }
@@ -123,39 +129,31 @@ impl Sheet {
         for (style, role) in styles.iter_mut().zip(Role::ALL) {
             *style = nearest(&told, role.name());
         }
-        let mut ground = |text: &Option<String>| {
-            text.as_ref().map_or(Color::Reset, |text| self.colour(name, "ground", text, warnings))
+        let mut ground = |key: &str, text: &Option<String>| {
+            text.as_ref().map_or(Color::Reset, |text| self.colour(name, key, text, warnings))
         };
-        let (background, foreground) = (ground(&self.background), ground(&self.foreground));
+        let background = ground("background", &self.background);
+        let foreground = ground("foreground", &self.foreground);
         Theme { name: name.to_owned(), is_dark: self.is_dark.unwrap_or(true), background, foreground, styles }
     }
 
     fn style(&self, name: &str, role: &str, value: &Value, warnings: &mut Vec<String>) -> Style {
-        let table = match value {
-            Value::String(text) => return Style::new().fg(self.colour(name, role, text, warnings)),
-            Value::Table(table) => table,
-            other => {
-                warnings.push(format!(
-                    "Theme {name:?}: {role} is of type {}, not a colour or a table.",
-                    other.type_str()
-                ));
-                return Style::new();
-            }
-        };
+        if let Value::String(text) = value {
+            return undimmed(Style::new().fg(self.colour(name, role, text, warnings)));
+        }
         let mut style = Style::new();
+        let Value::Table(table) = value else {
+            let kind = value.type_str();
+            warnings.push(format!("Theme {name:?}: {role} is of type {kind}, not a colour or a table."));
+            return style;
+        };
         for (key, value) in table {
             match (key.as_str(), value) {
                 ("fg", Value::String(text)) => style.fg = Some(self.colour(name, role, text, warnings)),
                 ("bg", Value::String(text)) => style.bg = Some(self.colour(name, role, text, warnings)),
                 ("modifiers", Value::Array(words)) => {
                     for word in words {
-                        let word = word.as_str().unwrap_or(word.type_str());
-                        match MODIFIERS.iter().find(|(known, _)| word == *known) {
-                            Some((_, modifier)) => style = style.add_modifier(*modifier),
-                            None => {
-                                warnings.push(format!("Theme {name:?}: {role}: {word:?} is no modifier."))
-                            }
-                        }
+                        style.add_modifier |= modifier(name, role, word, warnings);
                     }
                 }
                 (key, _) => {
@@ -164,7 +162,7 @@ impl Sheet {
                 }
             }
         }
-        style
+        undimmed(style)
     }
 
     /// Reads a colour by its name in the palette or as it stands.
@@ -177,8 +175,25 @@ impl Sheet {
     }
 }
 
+/// Lets a style that has a colour or is bold be seen as it is, also over something dim: a title on a frame.
+fn undimmed(style: Style) -> Style {
+    let stands_out = style.fg.is_some() || style.add_modifier.contains(Modifier::BOLD);
+    let is_dim = style.add_modifier.contains(Modifier::DIM);
+    if stands_out && !is_dim { style.remove_modifier(Modifier::DIM) } else { style }
+}
+
+fn modifier(name: &str, role: &str, word: &Value, warnings: &mut Vec<String>) -> Modifier {
+    let word = word.as_str().unwrap_or(word.type_str());
+    let known = MODIFIERS.iter().find(|(known, _)| *known == word);
+    if known.is_none() {
+        warnings.push(format!("Theme {name:?}: {role}: {word:?} is no modifier."));
+    }
+    known.map_or(Modifier::empty(), |(_, modifier)| *modifier)
+}
+
+/// Whether a table is a style; an empty one is the plain style.
 fn is_style(table: &Table) -> bool {
-    table.keys().any(|key| matches!(key.as_str(), "fg" | "bg" | "modifiers"))
+    table.is_empty() || table.keys().any(|key| matches!(key.as_str(), "fg" | "bg" | "modifiers"))
 }
 
 /// Whether a key names a role, or the group that roles fall back to.

@@ -130,6 +130,12 @@ impl Role {
         }
     }
 
+    /// Whether its colour says something by itself: well or not, waiting or running.
+    pub(super) fn has_meaning(self) -> bool {
+        let group = self.name().split('.').next().unwrap_or_default();
+        matches!(group, "status" | "gauge" | "diff" | "good" | "warn" | "error" | "info")
+    }
+
     /// Returns the role of the card of a kind of agent, in whatever case its name is written.
     pub fn of_agent(kind: &str) -> Self {
         const CARDS: [Role; 7] = [
