@@ -5,5 +5,6 @@
 
 pub mod app;
 pub mod input;
+pub mod plain;
 pub mod term;
 pub mod view;

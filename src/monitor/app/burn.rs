@@ -31,8 +31,12 @@ pub struct Series {
 }
 
 impl Burn {
-    /// Takes in what changed. What was spent before this was looked at is no rate.
-    pub fn update(&mut self, model: &Model, delta: &Delta, total: u64, now: Stamp) {
+    /// Takes in what changed. What was spent before this was looked at is no rate: while all that was there is
+    /// still being read (`is_loaded` is false), the totals are only noted.
+    pub fn update(&mut self, model: &Model, delta: &Delta, total: u64, (now, is_loaded): (Stamp, bool)) {
+        if !is_loaded {
+            *self = Self::default();
+        }
         for gone in &delta.removed {
             self.nodes.remove(gone);
         }
@@ -40,7 +44,7 @@ impl Burn {
             let Some(node) = model.get(*ix) else { continue };
             if node.status.is_ended() {
                 self.nodes.remove(ix);
-            } else {
+            } else if is_loaded {
                 let total = node.subtree_spend().tokens().total();
                 self.nodes.entry(*ix).or_default().sample(total, now);
             }

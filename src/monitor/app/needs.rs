@@ -1,7 +1,7 @@
 //! What needs a person: questions, proposals, reviews, failures, silence, passed deadlines, spent budgets.
 //! Kept by what changed, so that looking costs nothing with a hundred thousand nodes.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use crate::model::delta::Delta;
 use crate::model::node::Node;
@@ -106,7 +106,7 @@ const NEARLY: u128 = 90;
 /// All nodes that need somebody, the most urgent first, then those that have waited longest.
 #[derive(Debug, Clone, Default)]
 pub struct Needs {
-    order: BTreeMap<(Need, i64, NodeIx), ()>,
+    order: BTreeSet<(Need, i64, NodeIx)>,
     known: std::collections::HashMap<NodeIx, (Need, i64)>,
     counts: [usize; Need::ALL.len()],
 }
@@ -124,7 +124,7 @@ impl Needs {
 
     /// Returns them in order.
     pub fn iter(&self) -> impl Iterator<Item = (Need, NodeIx)> {
-        self.order.keys().map(|(need, _, ix)| (*need, *ix))
+        self.order.iter().map(|(need, _, ix)| (*need, *ix))
     }
 
     /// Returns where a node stands.
@@ -157,7 +157,7 @@ impl Needs {
             }
             self.forget(*ix);
             if let Some((need, since)) = need {
-                self.order.insert((need, since, *ix), ());
+                self.order.insert((need, since, *ix));
                 self.known.insert(*ix, (need, since));
                 self.counts.get_mut(need as usize).into_iter().for_each(|count| *count += 1);
                 if before.is_none_or(|(before, _)| before != need) {

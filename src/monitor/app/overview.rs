@@ -143,9 +143,11 @@ fn how(node: &Node) -> How {
     }
 }
 
-/// Returns whether an agent worked on it, or its own words are paid for.
+/// Returns whether somebody worked on it.
 fn is_run(node: &Node) -> bool {
-    !node.attempts.is_empty() || !node.own_spend().is_nothing() || node.kind == NodeKind::Agent
+    let is_worker = matches!(node.kind, NodeKind::Subtask | NodeKind::Session | NodeKind::Agent);
+    is_worker
+        && (node.clocks.started.is_some() || !node.attempts.is_empty() || !node.own_spend().is_nothing())
 }
 
 /// Returns whether no step is below it: then its time is work, and not waiting for others' work.

@@ -351,7 +351,7 @@ impl Ui {
         self.tree.update(model, delta);
         self.folds.update(self.settings.policy(), &mut self.tree, model, delta);
         self.totals.update(model, delta);
-        self.burn.update(model, delta, self.totals.spend.tokens().total(), now);
+        self.burn.update(model, delta, self.totals.spend.tokens().total(), (now, self.is_loaded));
         let new = self.needs.update(model, delta);
         self.sessions.update(model, delta);
         self.tree.settle(model);

@@ -160,22 +160,31 @@ pub fn block(scene: &Scene<'_>, role: Role) -> Block<'static> {
 /// How many rows there are, which are filtered out, and how they are sorted: in the frame's last line.
 fn draw_counts(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
     let ui = scene.ui;
-    if ui.view != View::Tree || area.height < 4 || area.width < 30 {
+    if area.height < 4 || area.width < 30 {
         return;
     }
+    let (at, len, height) = match ui.view {
+        View::Tree => (ui.tree.selected_row(scene.model), ui.tree.len(), ui.tree.height),
+        View::NeedsMe => (Some(ui.list(ui.view).at), ui.needs.len(), 0),
+        View::Sessions => (Some(ui.list(ui.view).at), ui.sessions.len(), 0),
+        View::History => (Some(ui.list(ui.view).at), ui.past.len(), 0),
+        View::Overview | View::Settings => return,
+    };
     let mut parts = Vec::new();
-    if !ui.tree.marked.is_empty() {
-        parts.push(format!("{} marked", ui.tree.marked.len()));
+    let marked = ui.tree.marked.len();
+    if marked > 0 && ui.view != View::History {
+        parts.push(format!("{marked} marked"));
     }
-    if !ui.filter.is_empty() {
-        parts.push(format!("filter {}", ui.filter));
+    if matches!(ui.view, View::Tree | View::History) {
+        if !ui.filter.is_empty() {
+            parts.push(format!("filter {}", ui.filter));
+        }
+        if ui.sort != crate::monitor::app::ui::Sort::Created {
+            parts.push(format!("by {}", ui.sort.as_str()));
+        }
     }
-    if ui.sort != crate::monitor::app::ui::Sort::Created {
-        parts.push(format!("by {}", ui.sort.as_str()));
-    }
-    if ui.tree.len() > ui.tree.height {
-        let row = ui.tree.selected_row(scene.model).map_or(0, |row| row + 1);
-        parts.push(format!("{row} of {}", ui.tree.len()));
+    if len > height {
+        parts.push(format!("{} of {len}", at.map_or(0, |row| row + 1).min(len)));
     }
     if parts.is_empty() {
         return;

@@ -16,7 +16,7 @@ pub fn ask(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
         Exported::Past
     } else {
         let aimed = ui.aimed(cx.model);
-        Exported::Nodes(if aimed.is_empty() { cx.model.roots().collect() } else { outermost(cx, aimed) })
+        Exported::Nodes(if aimed.is_empty() { cx.model.roots().collect() } else { outermost(cx, &aimed) })
     };
     let title = match &what {
         Exported::Past => format!("Export the history: {} entries", ui.past.len()),
@@ -49,7 +49,7 @@ pub fn ask(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 }
 
 /// Leaves out what is below another one: it comes with that.
-fn outermost(cx: Ctx<'_>, nodes: Vec<NodeIx>) -> Vec<NodeIx> {
+fn outermost(cx: Ctx<'_>, nodes: &[NodeIx]) -> Vec<NodeIx> {
     let is_below = |ix: &NodeIx| cx.model.ancestors(*ix).any(|above| nodes.contains(&above));
     nodes.iter().copied().filter(|ix| !is_below(ix)).collect()
 }

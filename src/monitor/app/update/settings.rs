@@ -175,8 +175,13 @@ fn flatten(name: &str, value: &Value, out: &mut Vec<(String, String)>) {
                 flatten(&dotted, value, out);
             }
         }
-        other => {
-            let shown = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
+        Value::Object(_)
+        | Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_) => {
+            let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let clean = |text: &str| crate::model::text::line(text).into_string();
             out.push((clean(name), clean(&shown)));
         }

@@ -26,7 +26,7 @@ use crate::monitor::view::tree::{label, sign_of};
 use crate::report::measure::{UNKNOWN, cost, duration, spent_tokens};
 
 const COLUMNS: [Column; 7] = [
-    Column::fixed("", 3, Side::Left, 0),
+    Column::fixed("", 2, Side::Left, 0),
     Column::fixed("need", 8, Side::Left, 0),
     Column::wide("what", 10, 3, 0),
     Column::wide("of", 8, 2, 96),

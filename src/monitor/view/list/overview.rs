@@ -20,6 +20,8 @@ use crate::report::measure::{UNKNOWN, cost, duration, spent_tokens, tokens};
 const BESIDE: usize = 96;
 /// The names of the facts stand in a column of this width.
 const NAME: usize = 13;
+/// Their values too, so that the notes line up.
+const VALUE: usize = 8;
 
 /// Draws it; returns whether it counts by itself.
 pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) -> bool {
@@ -63,11 +65,14 @@ fn day(now: Stamp) -> String {
 /// The facts of the day, a line each.
 fn facts(scene: &Scene<'_>, sums: &Overview, wide: usize) -> Vec<Line<'static>> {
     let fact = |name: &str, value: String, role: Role, note: String| {
-        let value = span(value, scene.style(role).add_modifier(Modifier::BOLD));
+        let value = span(pad(&value, VALUE), scene.style(role).add_modifier(Modifier::BOLD));
         let name = span(pad(name, NAME), scene.style(Role::Dim));
-        Line::from(vec![name, value, span(format!("  {note}"), scene.style(Role::Faint))])
+        // Half a sentence helps nobody.
+        let note = if width(&note) + NAME + VALUE > wide { String::new() } else { note };
+        Line::from(vec![name, value, span(note, scene.style(Role::Faint))])
     };
     let ended = format!("{} done, {} failed, {} called off", sums.done, sums.failed, sums.called_off);
+    let ended = if wide < 64 { format!("{} done", sums.done) } else { ended };
     let mut lines = vec![
         fact(
             "Delegations",
@@ -129,8 +134,7 @@ fn burn(scene: &Scene<'_>, wide: usize) -> Line<'static> {
     let rate = series.per_minute(scene.now).map_or_else(|| UNKNOWN.to_owned(), tokens);
     Line::from(vec![
         span(pad("Burn", NAME), scene.style(Role::Dim)),
-        span(format!("{rate}/min"), scene.style(Role::Tokens)),
-        span("  ", scene.style(Role::Text)),
+        span(pad(&format!("{rate}/min"), VALUE), scene.style(Role::Tokens)),
         span(chart, scene.style(Role::Spark)),
     ])
 }

@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
-use super::{Column, cells, keys, names, parts, put_lines, say, window};
+use super::{Column, cells, keys, names, parts, places, put_lines, say, window};
 use crate::model::key::NodeKey;
 use crate::model::node::{Attempt, Node};
 use crate::model::text as clean;
@@ -15,20 +15,20 @@ use crate::monitor::app::sessions::is_overdue;
 use crate::monitor::app::ui::{Drawn, View};
 use crate::monitor::input::action::Action;
 use crate::monitor::view::Scene;
-use crate::monitor::view::text::{Side, span};
+use crate::monitor::view::text::{Side, span, width};
 use crate::monitor::view::theme::Role;
 use crate::monitor::view::tree::{label, sign_of};
 use crate::report::measure::{UNKNOWN, duration, moment};
 
 const COLUMNS: [Column; 9] = [
-    Column::fixed("", 3, Side::Left, 0),
+    Column::fixed("", 2, Side::Left, 0),
     Column::wide("session", 12, 1, 0),
     Column::fixed("agent", 10, Side::Left, 56),
-    Column::fixed("model", 14, Side::Left, 104),
+    Column::fixed("model", 14, Side::Left, 126),
     Column::fixed("pid", 7, Side::Right, 72),
-    Column::fixed("depth", 5, Side::Right, 112),
+    Column::fixed("depth", 5, Side::Right, 136),
     Column::fixed("started", 11, Side::Right, 88),
-    Column::fixed("time left", 13, Side::Right, 0),
+    Column::fixed("time left", 10, Side::Right, 0),
     Column::wide("works on", 10, 3, 46),
 ];
 
@@ -98,11 +98,18 @@ fn left(scene: &Scene<'_>, node: &Node) -> (String, Role) {
     (duration(left), if left < SOON { Role::Warn } else { Role::Text })
 }
 
-fn path(model: &Model, ix: NodeIx, arrow: &str) -> String {
-    let mut path: Vec<String> = model.ancestors(ix).filter_map(|above| model.get(above)).map(label).collect();
-    path.reverse();
-    path.extend(model.get(ix).map(label));
-    path.join(arrow)
+/// Returns the way to a node, from the top; where it is too long its first parts go.
+fn path(model: &Model, ix: NodeIx, arrow: &str, room: usize) -> String {
+    let mut path = model.get(ix).map(label).unwrap_or_default();
+    for above in model.ancestors(ix).filter_map(|above| model.get(above)) {
+        let longer = format!("{}{arrow}{path}", label(above));
+        if width(&longer) > room {
+            let cut = format!("…{arrow}{path}");
+            return if width(&cut) > room { path } else { cut };
+        }
+        path = longer;
+    }
+    path
 }
 
 fn draw_row(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, ix: NodeIx, node: &Node) {
@@ -113,6 +120,7 @@ fn draw_row(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, ix: NodeIx, node: &N
     let run = attempt(node);
     let started = run.and_then(|run| run.started_at).or(node.clocks.started);
     let depth = scene.model.ancestors(ix).count();
+    let room = places(row, &COLUMNS).last().map_or(0, |place| usize::from(place.width));
     let shown = [
         (format!("{marked}{}", sign_of(scene, word)), role),
         (session_id(node), if is_overdue(node) { Role::Error } else { Role::Text }),
@@ -122,7 +130,7 @@ fn draw_row(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, ix: NodeIx, node: &N
         (depth.to_string(), Role::Dim),
         (started.map_or_else(|| UNKNOWN.into(), |at| moment(at, scene.now)), Role::Dim),
         left(scene, node),
-        (path(scene.model, ix, scene.sign(" › ", " > ")), Role::Text),
+        (path(scene.model, ix, scene.sign(" › ", " > "), room), Role::Text),
     ];
     cells(row, buf, scene, &COLUMNS, &shown);
 }
@@ -139,7 +147,10 @@ fn draw_detail(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, ix: NodeIx, node
         .collect();
     let pid = run.and_then(|run| run.pid).map_or_else(|| UNKNOWN.to_owned(), |pid| pid.to_string());
     let mut lines = vec![
-        Line::from(span(path(scene.model, ix, scene.sign(" › ", " > ")), scene.style(Role::Title))),
+        Line::from(span(
+            path(scene.model, ix, scene.sign(" › ", " > "), usize::from(area.width)),
+            scene.style(Role::Title),
+        )),
         Line::from(span(format!("{}  process {pid}  attempt {}", session_id(node), node.attempt), dim)),
         Line::from(span(moments.join("  "), dim)),
     ];

@@ -14,6 +14,8 @@ use crate::monitor::view::theme::Role;
 
 /// Names stand in a column of this width.
 const NAME: u16 = 24;
+/// Before them, whether they are on.
+const SWITCH: u16 = 8;
 
 /// A line of the list.
 enum Item {
@@ -66,29 +68,29 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn
 }
 
 fn draw_item(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, item: &Item) {
-    let name_end = row.x + 2 + NAME.min(row.width / 2);
+    let name_end = row.x + 2 + SWITCH + NAME.min(row.width / 2);
     match item {
         Item::Heading(text) => {
             put(buf, row, row.x, text, scene.style(Role::Heading));
         }
         Item::Switch(setting, name, says) => {
             let is_on = setting.is_on(&scene.ui.settings);
-            put(buf, row, row.x + 2, name, scene.style(Role::Text));
             let (sign, word, role) = if is_on {
                 (scene.sign("●", "[x]"), "on", Role::Good)
             } else {
                 (scene.sign("○", "[ ]"), "off", Role::Dim)
             };
-            let x = put(buf, row, name_end, &format!("{sign} {word}"), scene.style(role));
-            put(buf, row, x.max(name_end + 6) + 2, says, scene.style(Role::Dim));
+            put(buf, row, row.x + 2, &format!("{sign} {word}"), scene.style(role));
+            let x = put(buf, row, row.x + 2 + SWITCH, name, scene.style(Role::Text));
+            put(buf, row, x.max(name_end) + 1, says, scene.style(Role::Dim));
         }
         Item::Keep => {
-            put(buf, row, row.x + 2, "Keep these settings…", scene.style(Role::Accent));
+            put(buf, row, row.x + 2 + SWITCH, "Keep these settings…", scene.style(Role::Accent));
         }
         Item::Engine(name, value) => {
             let room = usize::from(name_end - row.x).saturating_sub(3);
             put(buf, row, row.x + 2, &fit(name, room), scene.style(Role::Dim));
-            put(buf, row, name_end, value, scene.style(Role::Text));
+            put(buf, row, name_end + 1, value, scene.style(Role::Text));
         }
     }
 }

@@ -1,0 +1,189 @@
+//! The line mode, for screen readers and pipes: what changes is announced, one line each, in plain text.
+//!
+//! ```text
+//! 12:04:31 3 delegations: 2 running, 1 failed. 1 needs you.
+//! 12:04:35 del-7f3k/st-2 Fix links: running → failed: 3 tests fail
+//! 12:04:36 del-7f3k/st-3 Push it: asks: Run `git push`?
+//! ```
+//!
+//! No colours, no cursor, nothing taken back. Text from outside is cleaned, so a line stays a line.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::app::needs::Need;
+use crate::model::command::{Receipt, ReceiptState};
+use crate::model::delta::Delta;
+use crate::model::id::{CommandId, QuestionId};
+use crate::model::node::{Node, NodeKind};
+use crate::model::rollup::Tally;
+use crate::model::status::{StatusWord, WORDS};
+use crate::model::time::Stamp;
+use crate::model::{Model, NodeIx, text};
+use crate::report::measure::{cost, spent_tokens, time_of_day};
+use crate::report::text::title;
+
+/// Tells what changed, from what it told before.
+#[derive(Debug, Default)]
+pub struct Announcer {
+    has_begun: bool,
+    words: HashMap<NodeIx, StatusWord>,
+    asked: BTreeSet<QuestionId>,
+    receipts: HashMap<CommandId, &'static str>,
+}
+
+impl Announcer {
+    /// Takes what is there as known; returns the line that sums it up, and what needs somebody.
+    pub fn begin(&mut self, model: &Model, now: Stamp) -> Vec<String> {
+        self.has_begun = true;
+        let mut tally = Tally::default();
+        let (mut delegations, mut waiting) = (0, Vec::new());
+        for (ix, node) in model.nodes() {
+            self.words.insert(ix, node.status.word());
+            self.asked.extend(questions(node).map(|question| question.question_id.clone()));
+            delegations += usize::from(node.kind == NodeKind::Delegation);
+            if node.kind == NodeKind::Delegation {
+                tally.count(node.status.word());
+            }
+            waiting.extend(Need::of(model, node).map(|need| (need, ix)));
+        }
+        for (id, receipt) in model.receipts() {
+            self.receipts.insert(id.clone(), receipt_word(&receipt.state));
+        }
+        waiting.sort_unstable();
+        let mut lines = vec![summary(delegations, &tally, waiting.len())];
+        lines.extend(waiting.into_iter().filter_map(|(need, ix)| {
+            let node = model.get(ix)?;
+            let why = reason(node).map(|why| format!(": {why}")).unwrap_or_default();
+            Some(format!("{}: {}{why}", name(node), need.as_str()))
+        }));
+        stamped(lines, now)
+    }
+
+    /// Takes in what changed; returns a line for each thing that a person should hear. Before it has begun it
+    /// only listens: what was there already is no news.
+    pub fn announce(&mut self, model: &Model, delta: &Delta, now: Stamp) -> Vec<String> {
+        for gone in delta.removed.iter().chain(delta.joined.iter().map(|(gone, _)| gone)) {
+            self.words.remove(gone);
+        }
+        if !self.has_begun {
+            return Vec::new();
+        }
+        let mut lines = Vec::new();
+        let mut seen = BTreeSet::new();
+        for ix in delta.added.iter().chain(&delta.changed).filter(|ix| seen.insert(**ix)) {
+            if let Some(node) = model.get(*ix) {
+                lines.extend(self.transition(*ix, node));
+                lines.extend(self.questions(node));
+            }
+        }
+        if delta.around {
+            lines.extend(self.receipts(model));
+        }
+        stamped(lines, now)
+    }
+
+    fn transition(&mut self, ix: NodeIx, node: &Node) -> Option<String> {
+        let word = node.status.word();
+        let before = self.words.insert(ix, word);
+        let why = reason(node).map(|why| format!(": {why}")).unwrap_or_default();
+        let spend = node.subtree_spend();
+        let spent = if node.status.is_ended() && node.kind == NodeKind::Delegation && !spend.is_nothing() {
+            format!(" ({} tokens, {})", spent_tokens(&spend), cost(&spend))
+        } else {
+            String::new()
+        };
+        match before {
+            Some(before) if before == word => None,
+            Some(before) => {
+                Some(format!("{}: {} → {}{why}{spent}", name(node), before.as_str(), word.as_str()))
+            }
+            // A step that only waits is told of by its delegation.
+            None if node.kind != NodeKind::Delegation
+                && matches!(word, StatusWord::Queued | StatusWord::Unknown) =>
+            {
+                None
+            }
+            None => Some(format!("{}: new, {}{why}", name(node), word.as_str())),
+        }
+    }
+
+    fn questions(&mut self, node: &Node) -> Vec<String> {
+        let new = questions(node).filter(|question| self.asked.insert(question.question_id.clone()));
+        new.map(|question| {
+            let tool = question.tool.as_deref().map(|tool| format!("{tool}: ")).unwrap_or_default();
+            let what = question.text.as_deref().unwrap_or("something");
+            format!("{}: asks: {tool}{what}", name(node))
+        })
+        .collect()
+    }
+
+    fn receipts(&mut self, model: &Model) -> Vec<String> {
+        let mut lines = Vec::new();
+        self.receipts.retain(|id, _| model.receipts().contains_key(id));
+        for (id, receipt) in model.receipts() {
+            let word = receipt_word(&receipt.state);
+            if self.receipts.insert(id.clone(), word) != Some(word) {
+                lines.push(receipt_line(receipt, word));
+            }
+        }
+        lines
+    }
+}
+
+/// Puts the time before each line, and makes sure that each is one.
+fn stamped(lines: Vec<String>, now: Stamp) -> Vec<String> {
+    let time = time_of_day(now);
+    lines.into_iter().map(|line| format!("{time} {}", text::line(&line))).collect()
+}
+
+fn summary(delegations: usize, tally: &Tally, waiting: usize) -> String {
+    let states: Vec<String> = WORDS
+        .into_iter()
+        .filter(|(word, _)| tally.of(*word) > 0)
+        .map(|(word, name)| format!("{} {name}", tally.of(word)))
+        .collect();
+    let count = if delegations == 1 { "1 delegation".into() } else { format!("{delegations} delegations") };
+    let states = if states.is_empty() { String::new() } else { format!(": {}", states.join(", ")) };
+    let needs = match waiting {
+        0 => "Nothing needs you.".into(),
+        1 => "1 needs you.".into(),
+        more => format!("{more} need you."),
+    };
+    format!("{count}{states}. {needs}")
+}
+
+/// Returns the id, as it is typed in commands, and the title.
+fn name(node: &Node) -> String {
+    let id = node.keys.first().map(ToString::to_string).unwrap_or_default();
+    let title = title(node);
+    if title == id { id } else { format!("{id} {title}") }
+}
+
+fn reason(node: &Node) -> Option<&str> {
+    node.status.why().and_then(|why| why.lines().find(|line| !line.trim().is_empty()))
+}
+
+fn questions(node: &Node) -> impl Iterator<Item = &crate::model::node::Question> {
+    node.more().into_iter().flat_map(|more| &more.questions)
+}
+
+fn receipt_word(state: &ReceiptState) -> &'static str {
+    match state {
+        ReceiptState::Accepted => "accepted",
+        ReceiptState::Overdue => "not confirmed in time; it may still happen",
+        ReceiptState::Confirmed { .. } => "confirmed",
+        ReceiptState::Refused { .. } => "refused",
+    }
+}
+
+fn receipt_line(receipt: &Receipt, word: &str) -> String {
+    let kind = receipt.kind.as_deref().unwrap_or("command");
+    let target = receipt.target.as_ref().map(|target| format!(" {target}")).unwrap_or_default();
+    let detail = match &receipt.state {
+        ReceiptState::Accepted | ReceiptState::Overdue => None,
+        ReceiptState::Confirmed { proof, .. } => proof.as_deref(),
+        ReceiptState::Refused { reason, code, .. } => reason.as_deref().or(code.as_deref()),
+    };
+    let detail = detail.map(|detail| format!(": {detail}")).unwrap_or_default();
+    format!("{kind}{target}: {word}{detail}")
+}
