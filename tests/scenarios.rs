@@ -168,9 +168,7 @@ impl Stage {
         if let Some(above) = plan["parent"]["delegationId"].as_str() {
             plan["parent"]["delegationId"] = self.id(above).into();
         }
-        let file = self.deck.path(&format!("{name}.plan.json"));
-        fs::write(&file, plan.to_string()).unwrap();
-        let id = self.deck.ok(&["delegate", "--plan", file.to_str().unwrap()]);
+        let id = self.deck.plan(&plan);
         self.names.insert(name.to_owned(), id);
     }
 

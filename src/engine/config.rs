@@ -21,6 +21,10 @@ pub struct Config {
     pub agents: BTreeMap<String, AgentConfig>,
     /// The agent of a step that names none.
     pub default_agent: Option<String>,
+    /// How many agents of all delegations together may work at once.
+    pub max_concurrent: Option<u32>,
+    /// How deep delegations may be handed down.
+    pub max_depth: Option<u32>,
 }
 
 /// Why the configuration cannot be used.

@@ -72,6 +72,13 @@ impl Deck {
         self.program().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
+    /// Hands over a plan, and returns the delegation's id.
+    pub fn plan(&self, plan: &Value) -> String {
+        let file = self.path("plan.json");
+        fs::write(&file, plan.to_string()).unwrap();
+        self.ok(&["delegate", "--plan", file.to_str().unwrap()])
+    }
+
     fn program(&self) -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin("quarterdeck"));
         let path = std::env::var_os("PATH").unwrap_or_default();

@@ -9,5 +9,7 @@
 
 mod control;
 mod deck;
+mod escape;
 mod lines;
+mod promises;
 mod storm;

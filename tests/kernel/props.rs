@@ -285,6 +285,21 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::with_cases(100) })]
+
+    #[test]
+    fn g15_the_same_inputs_make_the_same_kernel_byte_for_byte(ops in prop::collection::vec(any::<Op>(), 1..60)) {
+        let (first, second) = (run(&ops), run(&ops));
+        let bytes = |kernel: &quarterdeck::engine::kernel::Kernel| serde_json::to_string(kernel).unwrap();
+        prop_assert_eq!(bytes(&first.kernel), bytes(&second.kernel));
+        prop_assert_eq!(serde_json::to_string(&first.events).unwrap(), serde_json::to_string(&second.events).unwrap());
+        // The journal, replayed twice.
+        prop_assert_eq!(bytes(&first.fold()), bytes(&first.fold()));
+        prop_assert_eq!(bytes(&first.fold()), bytes(&first.kernel));
+    }
+}
+
 #[test]
 fn the_schedules_reach_everything_that_the_kernel_can_say() {
     let mut random = 7u64;

@@ -2,8 +2,12 @@
 
 use std::time::Instant;
 
+use serde_json::json;
+
 use super::desk::{Desk, News};
 use super::{Driver, POLL, now};
+use crate::engine::config::FILE;
+use crate::engine::kernel::Total;
 use crate::engine::kernel::input::{Host, Input, Observed, Report};
 use crate::model::command::Command;
 use crate::model::event::{Body, payload as p};
@@ -28,6 +32,7 @@ impl Driver {
             ..p::EngineTurn::default()
         };
         self.record(vec![(now, Body::EngineStarted(started))])?;
+        self.take_limits()?;
         let mut found = Vec::new();
         for session in self.kernel.expected() {
             let Ok(folder) = self.session_folder(&session) else { continue };
@@ -46,6 +51,21 @@ impl Driver {
             found.push((session, observed));
         }
         self.take(Input::Recovered(found))
+    }
+
+    /// Gives the kernel the limits that the project sets, where they are others than before.
+    fn take_limits(&mut self) -> Result<()> {
+        let Total { max_concurrent, max_depth } = self.kernel.limits();
+        let config = &self.world.config;
+        let wanted = (
+            config.max_concurrent.unwrap_or(Total::default().max_concurrent),
+            config.max_depth.unwrap_or(Total::default().max_depth),
+        );
+        if wanted == (max_concurrent, max_depth) {
+            return Ok(());
+        }
+        let settings = json!({ "maxConcurrent": wanted.0, "maxDepth": wanted.1 });
+        self.take(Input::Settings { settings, by: Some(FILE.into()) })
     }
 
     pub(super) fn watch_files(&mut self) {
