@@ -97,7 +97,9 @@ impl Stage for Terminal {
             Effect::Copy(text) => {
                 execute!(self.terminal.backend_mut(), CopyToClipboard::to_clipboard_from(text))
             }
-            Effect::Notify(text) => notify(self.terminal.backend_mut(), text),
+            Effect::Notify { text, ring, desktop } => {
+                notify(self.terminal.backend_mut(), text, *ring, *desktop)
+            }
             Effect::Mouse(true) => {
                 self.has_mouse = true;
                 execute!(self.terminal.backend_mut(), EnableMouseCapture)
@@ -119,11 +121,15 @@ impl Drop for Terminal {
 }
 
 /// The bell, and a notice for terminals that show one.
-fn notify(out: &mut impl Write, text: &str) -> io::Result<()> {
-    // Cleaned: the text came from outside, and this goes to the terminal raw.
-    let text = crate::model::text::line(text);
-    let text: String = text.chars().filter(|c| *c != ';').take(120).collect();
-    write!(out, "\x07\x1b]9;{text}\x1b\\")?;
+fn notify(out: &mut impl Write, text: &str, ring: bool, desktop: bool) -> io::Result<()> {
+    if ring {
+        write!(out, "\x07")?;
+    }
+    if desktop {
+        // Cleaned: the text came from outside, and this goes to the terminal raw.
+        let text: String = crate::model::text::line(text).chars().filter(|c| *c != ';').take(120).collect();
+        write!(out, "\x1b]9;{text}\x1b\\")?;
+    }
     out.flush()
 }
 

@@ -151,7 +151,7 @@ impl Outside for Hands {
             | Effect::Attach { .. }
             | Effect::Mouse(_)
             | Effect::Redraw
-            | Effect::Notify(_)
+            | Effect::Notify { .. }
             | Effect::Suspend
             | Effect::Quit => {}
         }

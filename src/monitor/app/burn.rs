@@ -12,7 +12,7 @@ pub const BAR: Duration = Duration::from_secs(10);
 /// How many bars are kept: ten minutes.
 const BARS: usize = 60;
 /// The rate is that of the last so many bars: long enough not to jump with every message.
-const RECENT: i64 = 6;
+const RECENT: u32 = 6;
 
 /// What was spent in each of the last bars, by node.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ pub struct Series {
     /// The number of a bar since the epoch, and what was spent in it; gaps are bars without spending.
     bars: VecDeque<(i64, u64)>,
     known: Option<u64>,
-    since: Option<i64>,
+    since: Option<Stamp>,
 }
 
 impl Burn {
@@ -66,7 +66,7 @@ impl Burn {
 impl Series {
     fn sample(&mut self, total: u64, now: Stamp) {
         let bar = bar_of(now);
-        self.since.get_or_insert(bar);
+        self.since.get_or_insert(now);
         let spent = self.known.map_or(0, |known| total.saturating_sub(known));
         self.known = Some(total);
         if spent == 0 {
@@ -97,13 +97,14 @@ impl Series {
     /// Returns how many tokens go by in a minute, where it was watched long enough to say.
     pub fn per_minute(&self, now: Stamp) -> Option<u64> {
         let newest = bar_of(now);
-        let watched = (newest - self.since?).clamp(0, RECENT);
-        if watched == 0 {
+        let watched = now.since(self.since?).min(RECENT * BAR);
+        if watched < BAR {
             return None;
         }
-        let recent = self.bars.iter().filter(|(bar, _)| newest - bar < RECENT).map(|(_, spent)| spent);
-        let seconds = u64::try_from(watched).unwrap_or(1) * BAR.as_secs();
-        Some(recent.sum::<u64>() * 60 / seconds)
+        let bars = i64::from(RECENT);
+        let recent: u64 =
+            self.bars.iter().filter(|(bar, _)| newest - bar < bars).map(|(_, spent)| spent).sum();
+        Some(recent * 60 / watched.as_secs())
     }
 }
 

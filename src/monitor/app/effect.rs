@@ -67,8 +67,12 @@ pub enum Effect {
     Mouse(bool),
     /// Draw everything anew.
     Redraw,
-    /// Ring, or tell the desktop.
-    Notify(String),
+    /// Ring, tell the desktop, or both.
+    Notify {
+        text: String,
+        ring: bool,
+        desktop: bool,
+    },
     /// Give the terminal back for a while.
     Suspend,
     Quit,

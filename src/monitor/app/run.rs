@@ -241,7 +241,7 @@ pub async fn run(
                     app.retheme();
                     stage.perform(&effect)?;
                 }
-                Effect::Copy(_) | Effect::Mouse(_) | Effect::Notify(_) => stage.perform(&effect)?,
+                Effect::Copy(_) | Effect::Mouse(_) | Effect::Notify { .. } => stage.perform(&effect)?,
                 other => outside.perform(other),
             }
         }

@@ -1,6 +1,8 @@
 //! The last two lines: what became of the latest command and what is wrong with the sources; then the keys that
 //! make sense now. Every key shown comes from the keymap.
 
+use std::time::Duration;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -8,6 +10,7 @@ use super::Scene;
 use super::text::{put, width};
 use super::theme::Role;
 use crate::control::{Control, channel};
+use crate::model::time::Stamp;
 use crate::monitor::app::sent::{Sent, SentState};
 use crate::monitor::app::ui::{Pane, View};
 use crate::monitor::input::action::Action;
@@ -37,9 +40,14 @@ pub fn receipts(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
     }
 }
 
+/// Returns a short time to a tenth of a second: a receipt is mostly there at once.
+fn brief(span: Duration) -> String {
+    if span < Duration::from_secs(10) { format!("{:.1} s", span.as_secs_f32()) } else { duration(span) }
+}
+
 fn receipt<'s>(scene: &Scene<'s>, sent: &Sent) -> (&'s str, String, Role) {
     let what = &sent.what;
-    let took = |at| duration(crate::model::time::Stamp::since(at, sent.at));
+    let took = |at: Stamp| brief(at.since(sent.at));
     match &sent.state {
         SentState::Asked => (scene.sign("…", "."), format!("{what}: asked, waiting"), Role::Info),
         SentState::Accepted => {

@@ -19,6 +19,7 @@ use crate::model::NodeIx;
 use crate::model::node::{Node, NodeKind};
 use crate::model::status::StatusWord;
 use crate::model::tree::Row;
+use crate::monitor::app::needs::Need;
 use crate::monitor::app::ui::Pane;
 use crate::report::measure::{cost, spent_tokens};
 use crate::report::text::symbol;
@@ -96,17 +97,27 @@ fn draw_row(place: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &
         ),
         None => draw_columns(rest, buf, scene, node, columns),
     }
-    // What it does now, where the title leaves room.
-    if let Some(action) = node.last_action.as_deref().filter(|_| moves(node) && row.depth > 0) {
-        let room = title.right().saturating_sub(end);
-        if room > 12 {
-            put(buf, title, end + 2, action, scene.style(Role::Faint));
-        }
+    let says = says(scene, row.ix, node);
+    // What it asks, why it failed or what it does now, where the title leaves room.
+    if let Some((text, role)) = says.filter(|_| row.depth > 0 && title.right().saturating_sub(end) > 12) {
+        put(buf, title, end + 2, &text, scene.style(role));
     }
     if is_selected {
         let role = if scene.ui.pane == Pane::Tree { Role::Selection } else { Role::SelectionInactive };
         buf.set_style(place, scene.style(role));
     }
+}
+
+/// Returns the one thing that is worth saying about a row.
+fn says(scene: &Scene<'_>, ix: NodeIx, node: &Node) -> Option<(String, Role)> {
+    let question = node.more().and_then(|more| more.questions.first());
+    if let Some(text) = question.and_then(|question| question.text.as_deref()) {
+        return Some((text.lines().next().unwrap_or_default().to_owned(), Role::Warn));
+    }
+    if scene.ui.needs.get(ix).is_some() && node.children().is_empty() {
+        return node.status.why().and_then(|why| why.lines().next()).map(|why| (why.to_owned(), Role::Dim));
+    }
+    node.last_action.as_deref().filter(|_| moves(node)).map(|action| (action.to_owned(), Role::Faint))
 }
 
 /// Draws guides, the fold's sign and the state's sign; returns where the title begins.
@@ -140,7 +151,11 @@ fn draw_lead(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &
     };
     x = put(buf, area, x, " ", guide);
     let word = node.status.word();
-    x = put(buf, area, x, sign_of(scene, word), scene.style(Role::of_status(word)));
+    x = if scene.ui.needs.get(row.ix) == Some(Need::Question) {
+        put(buf, area, x, "?", scene.style(Role::Warn).add_modifier(Modifier::BOLD))
+    } else {
+        put(buf, area, x, sign_of(scene, word), scene.style(Role::of_status(word)))
+    };
     put(buf, area, x, " ", guide)
 }
 

@@ -17,12 +17,14 @@ pub fn changed(ui: &mut Ui, model: &Model, delta: &Delta, now: Stamp) -> Vec<Eff
     let mut effects = motion::follow(ui, cx);
     effects.extend(receipts(ui, cx));
     // What was there already when the screen opened is no news.
-    if ui.is_loaded && (ui.settings.notification_sound || ui.settings.notify_desktop) {
-        effects.extend(needs.into_iter().filter_map(|(need, ix)| {
+    let (ring, desktop) = (ui.settings.notification_sound, ui.settings.notify_desktop);
+    if ui.is_loaded && (ring || desktop) {
+        let needs = needs.into_iter().filter_map(|(need, ix)| {
             let title = model.get(ix)?.title.as_deref().unwrap_or("a step").to_owned();
-            Some(Effect::Notify(format!("{title}: {}", need.as_str())))
-        }));
-        effects.extend(endings(model, delta).map(Effect::Notify));
+            Some(format!("{title}: {}", need.as_str()))
+        });
+        let notify = |text| Effect::Notify { text, ring, desktop };
+        effects.extend(needs.chain(endings(model, delta)).map(notify));
     }
     effects
 }
