@@ -119,7 +119,7 @@ pub fn run() -> ExitCode {
     let named = std::env::var_os("QUARTERDECK_DIR").filter(|named| !named.is_empty());
     cli.place.dir = cli.place.dir.or(named.map(PathBuf::from));
     let outcome = match cli.command {
-        None if cli.now.is_none() && deck::Deck::can_show() => cli.deck.run(&cli.place),
+        None if cli.now.is_none() && cli.deck.is_wanted() => cli.deck.run(&cli.place),
         None => status::Status::as_of(cli.now).run(&cli.place),
         Some(Command::Status(command)) => command.run(&cli.place),
         Some(Command::Doctor(command)) => command.run(&cli.place),

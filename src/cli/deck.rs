@@ -6,6 +6,8 @@
 mod elsewhere;
 mod logs;
 mod outside;
+mod plain;
+mod restyle;
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
@@ -60,6 +62,9 @@ pub(super) struct Deck {
     /// Nothing moves by itself.
     #[arg(long)]
     reduced_motion: bool,
+    /// Say what changes, one line each, instead of drawing: for screen readers and pipes.
+    #[arg(long)]
+    plain: bool,
 }
 
 /// What is watched, and where its commands go.
@@ -91,14 +96,36 @@ impl Watched {
 }
 
 impl Deck {
-    /// Returns whether the dashboard can be shown; else the tree is printed.
+    /// Returns whether the dashboard can be shown, or was asked for in lines; else the tree is printed.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.plain || Self::can_show()
+    }
+
+    /// Returns whether there is a terminal to show it on.
     pub(super) fn can_show() -> bool {
         io::stdout().is_terminal() && io::stdin().is_terminal()
     }
 
     pub(super) fn run(self, place: &Place) -> Outcome {
         let (watched, title) = self.folders(place)?;
-        self.open(watched, title)
+        if self.plain { self.tell(&watched) } else { self.open(watched, title) }
+    }
+
+    /// Tells what changes, line by line.
+    fn tell(&self, watched: &[Watched]) -> Outcome {
+        let (news, told) = std::sync::mpsc::sync_channel(WAITING);
+        let (send, mut receive) = mpsc::channel(WAITING);
+        let following = self.follow(watched, &send)?;
+        drop(send);
+        // From the channel of tasks to one that a thread can wait for with a limit.
+        std::thread::Builder::new().name("plain".into()).spawn(move || {
+            while let Some(one) = receive.blocking_recv() {
+                if news.send(one).is_err() {
+                    return;
+                }
+            }
+        })?;
+        plain::run(&told, following.len())
     }
 
     /// Shows one folder.
@@ -117,6 +144,7 @@ impl Deck {
         for warning in warnings {
             app.ui.say(warning, true, now());
         }
+        let _restyle = restyle::watch(theme_folders(folder.as_ref()), news.clone());
         let hands = Hands::new(watched, news);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let outcome = runtime.block_on(drive(&mut app, incoming, hands));
@@ -192,9 +220,9 @@ impl Deck {
 /// Makes the monitor.
 fn app(title: String, settings: Settings, folder: Option<&StateFolder>) -> App {
     let depth = ColorDepth::from_env(|name| std::env::var(name).ok());
-    let project = folder.map(|folder| folder.root.join("themes"));
+    let folders = theme_folders(folder);
     let themes = move |name: &str| {
-        let find = |name: &str| find_theme(name, project.as_deref());
+        let find = |name: &str| find_theme(name, &folders);
         // What is odd about a theme is told by `doctor`; here it falls back role by role.
         Theme::load(name, find).0.at_depth(depth)
     };
@@ -310,15 +338,18 @@ fn user_file(name: &str) -> Option<PathBuf> {
 }
 
 /// Themes are looked for in the project, then in the person's folder; built-in ones need no file.
-fn find_theme(name: &str, project: Option<&Path>) -> Option<String> {
+fn theme_folders(folder: Option<&StateFolder>) -> Vec<PathBuf> {
+    let project = folder.map(|folder| folder.root.join("themes"));
+    project.into_iter().chain(user_file("themes")).collect()
+}
+
+fn find_theme(name: &str, folders: &[PathBuf]) -> Option<String> {
     // A name is no path: it must not lead out of the folder.
     if name.contains(['/', '\\']) || name.starts_with('.') {
         return None;
     }
     let file = format!("{name}.toml");
-    let places =
-        [project.map(|folder| folder.join(&file)), user_file("themes").map(|folder| folder.join(&file))];
-    places.into_iter().flatten().find_map(|path| std::fs::read_to_string(path).ok())
+    folders.iter().find_map(|folder| std::fs::read_to_string(folder.join(&file)).ok())
 }
 
 /// Dark or light, as the terminal tells where it tells without being asked; else dark.

@@ -1,0 +1,49 @@
+//! `--plain`: what changes, one line each, for screen readers and pipes. It draws nothing and takes no keys.
+
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use crate::cli::{Outcome, now};
+use crate::model::Model;
+use crate::monitor::app::effect::News;
+use crate::monitor::plain::Announcer;
+
+/// Deadlines and silence are looked at this often.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Tells what changes, until nobody reads any more.
+pub(super) fn run(news: &Receiver<News>, mut unread: usize) -> Outcome {
+    let (mut model, mut announcer) = (Model::default(), Announcer::default());
+    loop {
+        let delta = match news.recv_timeout(LOOK) {
+            Ok(News::Facts(batch)) => {
+                unread -= usize::from(!batch.more && unread > 0);
+                model.apply_all(batch.facts)
+            }
+            Ok(_) => continue,
+            Err(RecvTimeoutError::Timeout) => model.advance(now()),
+            Err(RecvTimeoutError::Disconnected) => return Ok(ExitCode::SUCCESS),
+        };
+        // What is there at first is summed up, not told line by line.
+        if unread > 0 {
+            continue;
+        }
+        for line in announcer.announce(&model, &delta, now()) {
+            if !told(&line)? {
+                return Ok(ExitCode::SUCCESS);
+            }
+        }
+    }
+}
+
+/// Prints a line; returns whether somebody still reads.
+fn told(line: &str) -> std::io::Result<bool> {
+    use std::io::Write;
+    let mut out = std::io::stdout().lock();
+    match writeln!(out, "{line}").and_then(|()| out.flush()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(error),
+    }
+}
