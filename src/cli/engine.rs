@@ -107,8 +107,10 @@ impl Run {
         if let Some(trouble) = &serving.announced().trouble {
             warn(&format!("warning: commands come by the inbox only: {trouble}"));
         }
-        let ended = driver.run();
+        let (kept, ended) = driver.run_and_keep();
+        // While the folder is still ours: the next engine's socket has the same name.
         serving.close(&door);
+        drop(kept);
         ended?;
         Ok(ExitCode::SUCCESS)
     }

@@ -111,6 +111,12 @@ impl Stopper {
     }
 }
 
+/// The folder of an engine that has left: until this is dropped no other can take it.
+#[must_use]
+pub struct Kept {
+    _book: Book,
+}
+
 impl Driver {
     /// Opens the folder, and takes up every session where the last engine left it.
     pub fn open(folder: StateFolder, disk: Arc<dyn Disk>, world: World) -> Result<Self> {
@@ -167,7 +173,20 @@ impl Driver {
     }
 
     /// Runs until it is stopped, or has had nothing to do for long enough.
-    pub fn run(mut self) -> Result<()> {
+    pub fn run(self) -> Result<()> {
+        self.run_and_keep().1
+    }
+
+    /// Runs as [`Driver::run`] does, and keeps the folder afterwards: what was opened beside it can be closed before
+    /// another engine may open its own in the same place.
+    pub fn run_and_keep(mut self) -> (Kept, Result<()>) {
+        let ended = self.work();
+        // Everything else goes: nobody is answered any more, and nobody hears anything.
+        let Self { book, .. } = self;
+        (Kept { _book: book }, ended)
+    }
+
+    fn work(&mut self) -> Result<()> {
         let why = loop {
             if self.stop.load(Ordering::Relaxed) {
                 break "stopped";
@@ -178,7 +197,7 @@ impl Driver {
             self.watch_files();
             self.turn()?;
             let wait = self.next_timer().map_or(POLL, |timer| timer.min(POLL));
-            if self.inputs.is_empty() && !self.behind {
+            if self.inputs.is_empty() && self.asks.is_empty() && !self.behind {
                 self.watch.wait(wait);
             }
         };

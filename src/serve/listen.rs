@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use axum::Router;
 use axum::extract::connect_info::Connected;
 use axum::serve::IncomingStream;
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::watch;
 
 use super::announce::Announced;
@@ -121,7 +121,7 @@ pub(super) async fn open(
         Err(error) => announced.trouble = Some(error.to_string()),
     }
     if let Some(tcp) = tcp {
-        tokio::spawn(serve(tcp, router, closed));
+        tokio::spawn(serve(Prompt(tcp), router, closed));
         announced.tcp = address;
     }
     Ok(announced)
@@ -140,6 +140,25 @@ where
     let service = router.into_make_service_with_connect_info::<Peer>();
     // It ends without an error only, and then on purpose.
     let _ = axum::serve(listener, service).with_graceful_shutdown(closing).await;
+}
+
+/// TCP that sends an event when it happens, not when there is more to send.
+struct Prompt(TcpListener);
+
+impl axum::serve::Listener for Prompt {
+    type Io = TcpStream;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (TcpStream, SocketAddr) {
+        let (stream, address) = axum::serve::Listener::accept(&mut self.0).await;
+        // Without it events come late, but they come.
+        let _ = stream.set_nodelay(true);
+        (stream, address)
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
+    }
 }
 
 async fn bind_tcp(address: SocketAddr, options: &Options) -> Result<TcpListener, ServeError> {
@@ -167,8 +186,8 @@ impl Connected<IncomingStream<'_, UnixListener>> for Peer {
     }
 }
 
-impl Connected<IncomingStream<'_, TcpListener>> for Peer {
-    fn connect_info(_: IncomingStream<'_, TcpListener>) -> Self {
+impl Connected<IncomingStream<'_, Prompt>> for Peer {
+    fn connect_info(_: IncomingStream<'_, Prompt>) -> Self {
         Self::Tcp
     }
 }

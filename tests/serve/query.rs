@@ -15,7 +15,11 @@ async fn what_is_live_and_one_delegation_have_the_interfaces_fields() {
     let (_, started) = deck.post("/api/delegation/start", body).await;
     let id = started["delegationId"].as_str().unwrap();
     deck.until_file("slow.starts", 1).await;
-    let one = deck.until(&format!("/api/delegation/{id}"), |told| told["progress"]["completed"] == 1).await;
+    let one = deck
+        .until(&format!("/api/delegation/{id}"), |told| {
+            told["progress"]["completed"] == 1 && told["subtasks"][1]["status"] == "running"
+        })
+        .await;
     assert_eq!(
         (&one["delegationId"], &one["taskId"], &one["pattern"]),
         (&id.into(), &"audit-7".into(), &"parallel".into())

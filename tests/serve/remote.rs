@@ -5,12 +5,14 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use quarterdeck::engine::door::Door;
+use quarterdeck::engine::driver::{Driver, World};
 use quarterdeck::model::Model;
 use quarterdeck::model::id::Seq;
 use quarterdeck::model::key::SourceId;
 use quarterdeck::model::record::model_record;
 use quarterdeck::serve::client::{Blocking, Client, ClientError, News, Place, Remote};
 use quarterdeck::serve::{self, API, Serving};
+use quarterdeck::store::disk::RealDisk;
 
 use crate::deck::{Deck, Shape};
 
@@ -141,6 +143,27 @@ fn another_version_says_which_side_to_restart() {
             "{said}"
         );
     }
+}
+
+#[test]
+fn the_folder_is_kept_until_the_interface_is_closed_so_that_the_next_engines_socket_stays() {
+    let deck = Deck::stopped(Shape::default());
+    let open = || {
+        let config = quarterdeck::engine::config::Config::default();
+        let world = World::new("no-agent-is-run".into(), std::collections::BTreeMap::new(), config);
+        Driver::open(deck.folder.clone(), std::sync::Arc::new(RealDisk), world)
+    };
+    let driver = open().unwrap();
+    let door = driver.door();
+    let serving = serve::open(&door, &deck.options).unwrap();
+    driver.stopper().stop();
+    let (kept, ended) = driver.run_and_keep();
+    ended.unwrap();
+    assert!(open().is_err(), "its socket is still there, and so is its lock");
+    serving.close(&door);
+    drop(kept);
+    assert!(!deck.folder.engine_sock().exists());
+    drop(open().unwrap());
 }
 
 #[test]

@@ -20,9 +20,10 @@ use crate::store::line::LONGEST_DRAFT;
 const LONGEST_COMMAND: usize = LONGEST_DRAFT / 2;
 
 impl Driver {
-    /// Answers everybody who waits at the door.
+    /// Answers those who wait at the door; who comes meanwhile waits for the next turn.
     pub(super) fn answer_door(&mut self) -> Result<()> {
-        while let Ok(ask) = self.asks.try_recv() {
+        for _ in 0..self.asks.len() {
+            let Ok(ask) = self.asks.try_recv() else { break };
             match ask {
                 Ask::Look(look) => look(&self.view()),
                 Ask::Command { command, reply } => self.answer(*command, reply)?,

@@ -33,6 +33,8 @@ pub(super) struct Desk {
     err: u64,
     /// What the agent said its work came to.
     summary: Option<String>,
+    /// Its host has said that the agent runs, or is over.
+    has_begun: bool,
     /// The host, where this engine started it: it must be waited for.
     launched: Option<Launched>,
 }
@@ -82,6 +84,7 @@ impl Desk {
             out: 0,
             err: 0,
             summary: None,
+            has_begun: false,
             launched: None,
             folder,
         }
@@ -117,6 +120,12 @@ impl Desk {
                 .filter_map(|line| serde_json::from_slice::<Answer>(&line.bytes).ok())
                 .map(|answer| answer.said),
         );
+        let is_over = matches!(state, Some(State::Exited(_) | State::Lost { .. }));
+        self.has_begun |= is_over || news.said.iter().any(|said| matches!(said, Said::Started { .. }));
+        if !self.has_begun {
+            // An agent may ask before its host has said that it runs: heard too early, the question would be lost.
+            return news;
+        }
         let out_ended = self.read_stream(Origin::Out, &mut news);
         let err_ended = self.read_stream(Origin::Err, &mut news);
         if let Some(launched) = &mut self.launched {
@@ -281,5 +290,26 @@ impl News {
             })
         }));
         events
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_agent_prints_is_heard_only_after_its_host_said_that_it_runs() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = Folder(temp.path().to_owned());
+        let question = r#"{"quarterdeck":"question","id":"q1","text":"May I?"}"#;
+        std::fs::write(folder.out(), format!("{question}\n")).unwrap();
+        let mut desk = Desk::new("sess_1_abcdef".into(), Folder(temp.path().to_owned()));
+        let early = desk.read(false);
+        assert!(early.questions.is_empty() && early.said.is_empty());
+        let started = r#"{"at":"2026-11-16T09:00:00.000Z","answer":"started","pid":7,"start":8}"#;
+        std::fs::write(folder.answers(), format!("{started}\n")).unwrap();
+        let later = desk.read(false);
+        assert!(matches!(later.said.as_slice(), [Said::Started { .. }]), "{:?}", later.said);
+        assert_eq!(later.questions.len(), 1);
     }
 }

@@ -77,7 +77,7 @@ fn read(session: String, folder: &Path, offset: u64) -> Result<LogPage, Problem>
         let bytes = read_at(&file, offset, wanted).map_err(failed)?;
         let Some(end) = memchr::memrchr(b'\n', &bytes) else {
             if (bytes.len() as u64) < len.saturating_sub(offset) && wanted < LONGEST_LINE {
-                wanted = wanted.saturating_mul(4);
+                wanted = wanted.saturating_mul(4).min(LONGEST_LINE);
                 continue;
             }
             if bytes.len() >= LONGEST_LINE {
