@@ -78,6 +78,8 @@ pub struct Driver {
     /// Some agent printed more than is read in one turn.
     behind: bool,
     watch: Watch,
+    /// Whether the folders under watch are those of the sessions that are there.
+    is_watching: bool,
     /// Both clocks as they were at the last turn.
     clocks: (Stamp, u64),
     last_check: Option<Instant>,
@@ -149,6 +151,7 @@ impl Driver {
             inputs: VecDeque::new(),
             behind: false,
             watch,
+            is_watching: false,
             clocks: (now, awake_ms()),
             last_check: None,
             last_tidy: None,
@@ -194,8 +197,11 @@ impl Driver {
             if self.is_idle() {
                 break "nothing to do";
             }
-            self.watch_files();
             self.turn()?;
+            if self.watch_files() {
+                // What came before the watch rang no bell.
+                continue;
+            }
             let wait = self.next_timer().map_or(POLL, |timer| timer.min(POLL));
             if self.inputs.is_empty() && self.asks.is_empty() && !self.behind {
                 self.watch.wait(wait);

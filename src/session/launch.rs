@@ -15,7 +15,6 @@ use super::folder::Folder;
 use super::tree::{self, Process};
 use crate::model::id::file_name;
 use crate::store::disk::{Disk, RealDisk};
-use crate::store::views::replace;
 
 /// A host process that was started; whether it got the folder is told by [`super::look()`].
 #[derive(Debug)]
@@ -43,11 +42,20 @@ pub fn launch(folder: &Folder, spec: &Spec, host_program: &Path) -> Result<Launc
         write_file(folder, name, content)?;
     }
     let content = serde_json::to_vec(spec).map_err(|source| Error::Encode { what: "a spec", source })?;
-    replace(&RealDisk, &folder.spec(), &content)?;
+    write_spec(folder, &content).map_err(Error::io("write", &folder.spec()))?;
     if let Some(parent) = path.parent() {
         RealDisk.sync_dir(parent).map_err(Error::io("sync", parent))?;
     }
     start(folder, host_program)
+}
+
+/// Whole or not at all, but not synced: after a power cut no host runs, and whoever launches writes it again.
+fn write_spec(folder: &Folder, content: &[u8]) -> io::Result<()> {
+    let path = folder.spec();
+    let new = path.with_extension("new");
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+    file.write_all(content)?;
+    fs::rename(&new, &path)
 }
 
 fn write_file(folder: &Folder, name: &str, content: &str) -> Result<()> {

@@ -4,7 +4,7 @@
 //! Folders are watched, not files: a watch on a file goes dead when the file is replaced. Where the system
 //! tells of no appends that way (kqueue), the growing files are watched too.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -73,8 +73,9 @@ impl Watch {
     /// Watches exactly these paths: new ones are added, others dropped, replaced ones watched anew.
     pub fn want(&mut self, paths: &[PathBuf]) {
         let Some(watcher) = &mut self.watcher else { return };
+        let wanted: HashSet<&PathBuf> = paths.iter().collect();
         self.watched.retain(|path, inode| {
-            let keep = paths.contains(path) && inode_of(path) == Some(*inode);
+            let keep = wanted.contains(path) && inode_of(path) == Some(*inode);
             if !keep {
                 // It fails where the path is gone, and then there is nothing left to undo.
                 let _ = watcher.unwatch(path);

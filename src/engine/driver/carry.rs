@@ -47,7 +47,10 @@ impl Driver {
     fn start(&mut self, launch: &Launch) {
         let session = launch.session.clone();
         match self.launch(launch) {
-            Ok(desk) => drop(self.desks.insert(session, desk)),
+            Ok(desk) => {
+                self.desks.insert(session, desk);
+                self.is_watching = false;
+            }
             Err(error) => self.tell_later(Report::NotStarted { session, error }),
         }
     }

@@ -68,10 +68,15 @@ impl Driver {
         self.take(Input::Settings { settings, by: Some(FILE.into()) })
     }
 
-    pub(super) fn watch_files(&mut self) {
+    /// Watches the folders of the sessions that are there; returns whether those are others than before.
+    pub(super) fn watch_files(&mut self) -> bool {
+        if std::mem::replace(&mut self.is_watching, true) {
+            return false;
+        }
         let mut paths = vec![self.book.store().folder.inbox_dir()];
         paths.extend(self.desks.values().map(|desk| desk.folder().0.clone()));
         self.watch.want(&paths);
+        true
     }
 
     pub(super) fn read_inbox(&mut self) -> Result<()> {
@@ -133,13 +138,19 @@ impl Driver {
             desk.write_log(&news.log);
         }
         if let Some(exit) = news.exit {
-            self.desks.remove(session);
+            self.leave(session);
             self.take(Input::Report(Report::Exited { session: session.clone(), exit }))?;
         } else if news.is_gone {
-            self.desks.remove(session);
+            self.leave(session);
             self.take(Input::Report(Report::Gone { session: session.clone() }))?;
         }
         Ok(())
+    }
+
+    /// Looks no longer after a session.
+    fn leave(&mut self, session: &SessionId) {
+        self.desks.remove(session);
+        self.is_watching = false;
     }
 
     fn report_of(&self, session: &SessionId, said: Said) -> Option<Report> {
