@@ -43,6 +43,8 @@ pub struct Log {
 /// The lines of the latest entries, as wide as the panel.
 #[derive(Debug)]
 struct Wrapped {
+    /// The version of the log that it is of.
+    version: u64,
     width: usize,
     unfolded: bool,
     ascii: bool,
@@ -105,6 +107,7 @@ impl Log {
     pub fn prepare(&mut self, look: &Look<'_>, width: usize) {
         let kept = self.wrapped.take().filter(|wrapped| wrapped.is_of(look, width));
         let mut wrapped = kept.unwrap_or_else(|| Wrapped {
+            version: self.version,
             width,
             unfolded: look.unfolded,
             ascii: look.ascii,
@@ -140,6 +143,7 @@ impl Log {
                 wrapped.first += 1;
             }
         }
+        wrapped.version = self.version;
         self.wrapped = Some(wrapped);
     }
 
@@ -160,7 +164,8 @@ impl Log {
     /// Returns how many lines are wrapped for a panel of this width, and whether earlier ones are left out;
     /// `None` where it was not prepared.
     pub fn prepared(&self, look: &Look<'_>, width: usize) -> Option<(usize, bool)> {
-        let wrapped = self.wrapped.as_ref().filter(|wrapped| wrapped.is_of(look, width))?;
+        let is_current = |wrapped: &&Wrapped| wrapped.version == self.version && wrapped.is_of(look, width);
+        let wrapped = self.wrapped.as_ref().filter(is_current)?;
         Some((wrapped.total, self.is_cut || wrapped.first > self.first))
     }
 

@@ -57,6 +57,23 @@ pub fn wrap(text: &str, most: usize, style: Style) -> Vec<Line<'static>> {
     text.lines().flat_map(|line| wrap_line(line, most)).map(|line| Line::from(span(line, style))).collect()
 }
 
+/// Splits text where a line may end: around spaces and around wide characters, which have no spaces between
+/// them. Paths, addresses and hyphenated names stay whole where they fit.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    let is_apart = |piece: &str| piece.trim().is_empty() || width(piece) > piece.chars().count();
+    let mut pieces = text.split_word_bound_indices().peekable();
+    std::iter::from_fn(move || {
+        let (start, first) = pieces.next()?;
+        let mut end = start + first.len();
+        if !is_apart(first) {
+            while let Some((_, more)) = pieces.next_if(|(_, piece)| !is_apart(piece)) {
+                end += more.len();
+            }
+        }
+        text.get(start..end)
+    })
+}
+
 /// Wraps one line.
 pub fn wrap_line(line: &str, most: usize) -> Vec<String> {
     let most = most.max(1);
@@ -67,7 +84,7 @@ pub fn wrap_line(line: &str, most: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut current = String::new();
     let mut used = 0;
-    for word in line.split_word_bounds() {
+    for word in words(line) {
         let wide = width(word);
         if used + wide > most && used > width(&indent) {
             lines.push(std::mem::replace(&mut current, indent.clone()).trim_end().to_owned());
@@ -107,6 +124,7 @@ mod tests {
     fn text_breaks_at_spaces_and_keeps_its_indentation() {
         assert_eq!(wrap_line("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap_line("  - a list item", 9), ["  - a", "  list", "  item"]);
+        assert_eq!(wrap_line("at docs/set-up.md", 14), ["at", "docs/set-up.md"]);
         assert_eq!(wrap_line("unbreakable", 4), ["unbr", "eaka", "ble"]);
         assert_eq!(wrap_line("漢字漢字", 5), ["漢字", "漢字"]);
         assert_eq!(wrap_line("", 5), [""]);

@@ -2,13 +2,13 @@
 
 use ratatui::text::Line;
 
-use super::parts::{item, nothing, section};
+use super::parts::{hang, item, nothing, section};
 use crate::model::NodeIx;
 use crate::model::node::Node;
 use crate::model::text as clean;
 use crate::monitor::input::action::Action;
 use crate::monitor::view::Scene;
-use crate::monitor::view::text::{fit, pad, span, width as cells, wrap_line};
+use crate::monitor::view::text::{fit, pad, span, width as cells};
 use crate::monitor::view::theme::Role;
 
 /// Lines of a diff that are shown; the whole is in the work tree.
@@ -153,7 +153,11 @@ fn shown(scene: &Scene<'_>, text: &str, width: usize) -> Vec<Line<'static>> {
         }
         let style = scene.style(role(line, in_hunk));
         let line = clean::line(&line.replace('\t', "    "));
-        lines.extend(wrap_line(&line, width).into_iter().map(|part| Line::from(span(part, style))));
+        // What is wrapped goes on beside its sign, not below it.
+        let sign = if in_hunk { line.chars().next().filter(char::is_ascii) } else { None };
+        let lead = sign.map_or_else(String::new, |sign| sign.to_string());
+        let rest = line.strip_prefix(&lead).unwrap_or(&line);
+        lines.extend(hang(vec![span(lead, style)], rest, width, style));
     }
     if is_cut {
         lines.push(Line::default());
@@ -202,6 +206,9 @@ fn summed(scene: &Scene<'_>, files: &[Changed], is_cut: bool, width: usize) -> V
 fn shortened(path: &str, most: usize) -> String {
     if cells(path) <= most {
         return path.to_owned();
+    }
+    if most == 0 {
+        return String::new();
     }
     let mut kept = path;
     while cells(kept) + 1 > most {

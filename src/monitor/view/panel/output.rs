@@ -4,7 +4,7 @@
 use ratatui::text::{Line, Span};
 
 use super::card::{card, inside};
-use super::parts::{Look, hang, paragraph};
+use super::parts::{Look, cut, hang, paragraph};
 use super::{markdown, silence};
 use crate::model::node::{Node, NodeKind};
 use crate::monitor::app::log::{Log, Shown, What};
@@ -16,6 +16,10 @@ use crate::report::text::title;
 
 /// Lines that are wrapped for one frame, where the log has none at hand.
 const MOST: usize = 4_000;
+/// Lines of one entry; the whole is in the session's log.
+const LONGEST: usize = 2_000;
+/// Lines of a child's answer in its card.
+const CARD: usize = 40;
 /// Cards of children that are shown.
 const CARDS: usize = 50;
 /// Tools that hand work to another agent.
@@ -63,7 +67,7 @@ fn lead(scene: &Scene<'_>, is_cut: bool, width: usize) -> Vec<Line<'static>> {
 pub fn entry(look: &Look<'_>, shown: &Shown, width: usize) -> Vec<Line<'static>> {
     let style = |role| look.style(role);
     let mut lines = match &shown.what {
-        What::Output(text) => markdown::lines(look, text, width),
+        What::Output(text) => cut(markdown::lines(look, text, width), LONGEST, style(Role::Faint)),
         What::Thought(text) => thought(look, text, width),
         What::Tool { name, input, answer, .. } => return tool(look, name, input, answer.as_ref(), width),
         What::Question(text) => {
@@ -129,7 +133,7 @@ fn tool(
         span(format!("{gear} "), look.style(Role::Dim)),
         span(name.clone(), look.style(Role::Accent)),
         Span::raw("  "),
-        span(fit(input, room), look.style(Role::Dim)),
+        span(fit(&gist(input), room), look.style(Role::Dim)),
         Span::raw("  "),
         span(sign, look.style(role)),
     ];
@@ -142,6 +146,7 @@ fn tool(
         Some((_, said)) if delegates && !said.is_empty() => {
             let kind = delegated_kind(input);
             let inner = markdown::lines(look, said, inside(width));
+            let inner = cut(inner, LONGEST, look.style(Role::Faint));
             lines.extend(card(look, &kind, look.style(Role::of_agent(&kind)), inner, width));
         }
         Some((_, said)) if look.unfolded && !said.is_empty() => {
@@ -151,6 +156,25 @@ fn tool(
         Some(_) | None => {}
     }
     lines
+}
+
+/// Returns what of a call's input is worth the one line: the command, the file, the pattern.
+fn gist(input: &str) -> String {
+    const TELLING: [&str; 10] = [
+        "command",
+        "cmd",
+        "file_path",
+        "filePath",
+        "path",
+        "pattern",
+        "description",
+        "query",
+        "url",
+        "prompt",
+    ];
+    let value: serde_json::Value = serde_json::from_str(input).unwrap_or_default();
+    let told = TELLING.iter().find_map(|name| value.get(name)?.as_str());
+    told.map_or_else(|| input.to_owned(), |told| crate::model::text::line(told).into())
 }
 
 /// Returns whom a call hands work to, as its input says.
@@ -182,7 +206,8 @@ fn without_log(scene: &Scene<'_>, node: &Node, width: usize) -> Vec<Line<'static
 
 fn nothing_yet(scene: &Scene<'_>, node: &Node, width: usize) -> Vec<Line<'static>> {
     if let Some(summary) = node.outcome.as_ref().and_then(|outcome| outcome.summary.as_deref()) {
-        return markdown::lines(&Look::of(scene), summary, width);
+        let lines = markdown::lines(&Look::of(scene), summary, width);
+        return cut(lines, LONGEST, scene.style(Role::Faint));
     }
     let has_session = !node.attempts.is_empty() || node.kind == NodeKind::Session;
     let why = if !has_session && !node.status.is_ended() {
@@ -217,6 +242,7 @@ fn child_card(scene: &Scene<'_>, look: &Look<'_>, child: &Node, width: usize) ->
         (None, None, Some(action)) => inner.extend(paragraph(scene, action, room, Role::Dim)),
         (None, None, None) => inner.extend(paragraph(scene, word.as_str(), room, Role::of_status(word))),
     }
+    let inner = cut(inner, CARD, scene.style(Role::Faint));
     let kind = crate::model::text::line(kind);
     card(look, &kind, look.style(Role::of_agent(&kind)), inner, width)
 }

@@ -8,8 +8,11 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::model::text as clean;
 use crate::model::time::Stamp;
 use crate::monitor::view::Scene;
-use crate::monitor::view::text::{fit, pad, span, width, wrap_line};
+use crate::monitor::view::text::{fit, pad, span, width, words, wrap_line};
 use crate::monitor::view::theme::{Role, Theme};
+
+/// One text takes no more lines than this: a frame must not wrap megabytes, and nobody reads on here.
+const LONGEST: usize = 400;
 
 /// Names stand in a column, so that what they name lines up.
 const NAME: usize = 13;
@@ -59,7 +62,17 @@ pub fn section(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, text: &str) {
 
 /// Returns text of several lines, wrapped.
 pub fn paragraph(scene: &Scene<'_>, text: &str, width: usize, role: Role) -> Vec<Line<'static>> {
-    crate::monitor::view::text::wrap(&clean::lines(text), width, scene.style(role))
+    hang(Vec::new(), text, width, scene.style(role))
+}
+
+/// Leaves out what is beyond so many lines, and says so.
+#[must_use]
+pub fn cut(mut lines: Vec<Line<'static>>, most: usize, style: Style) -> Vec<Line<'static>> {
+    if lines.len() > most {
+        lines.truncate(most);
+        lines.push(Line::from(span("…", style)));
+    }
+    lines
 }
 
 /// Returns a name and what it is; long values go on below themselves.
@@ -90,13 +103,12 @@ pub fn hang(lead: Vec<Span<'static>>, text: &str, most: usize, style: Style) -> 
         rows.push(String::new());
     }
     let mut lead = Some(lead);
-    rows.into_iter()
-        .map(|row| {
-            let mut spans = lead.take().unwrap_or_else(|| vec![Span::raw(" ".repeat(used))]);
-            spans.push(span(row, style));
-            Line::from(spans)
-        })
-        .collect()
+    let lines = rows.into_iter().take(LONGEST + 1).map(|row| {
+        let mut spans = lead.take().unwrap_or_else(|| vec![Span::raw(" ".repeat(used))]);
+        spans.push(span(row, style));
+        Line::from(spans)
+    });
+    cut(lines.collect(), LONGEST, style)
 }
 
 /// Wraps pieces of text, each with its style, behind what leads the first line and the others.
@@ -115,7 +127,7 @@ pub fn flow(
         width(&rest.content)
     };
     for (text, style) in pieces {
-        for word in text.split_word_bounds() {
+        for word in words(text) {
             let wide = width(word);
             if used + wide > most && has_text {
                 used = turn(&mut current);

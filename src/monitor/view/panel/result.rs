@@ -2,7 +2,7 @@
 
 use ratatui::text::Line;
 
-use super::parts::{Look, field, hang, item, nothing, number, section};
+use super::parts::{Look, cut, field, hang, item, nothing, number, section};
 use super::{markdown, output};
 use crate::model::handoff::{Artifact, Outcome, ReturnedError};
 use crate::model::node::Node;
@@ -14,6 +14,8 @@ use crate::monitor::view::theme::Role;
 use crate::report::measure::UNKNOWN;
 use crate::report::text::title;
 
+/// Lines of one text of a return.
+const LONGEST: usize = 1_000;
 /// Steps whose results are shown below a delegation's own.
 const STEPS: usize = 200;
 
@@ -72,7 +74,8 @@ fn returned(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, outcome: &Outcome
     for (name, text) in texts {
         if let Some(text) = text.as_deref().filter(|text| !text.trim().is_empty()) {
             section(lines, scene, name);
-            lines.extend(markdown::lines(&look, text, width));
+            let text = markdown::lines(&look, text, width);
+            lines.extend(cut(text, LONGEST, scene.style(Role::Faint)));
         }
     }
     if !outcome.artifacts.is_empty() {

@@ -76,7 +76,12 @@ pub fn fold(lines: &mut Vec<Line<'static>>, look: &Look<'_>, width: usize) {
     let used: usize = last.spans.iter().rev().skip(1).map(Span::width).sum();
     if let Some(text) = last.spans.last_mut() {
         let room = width.saturating_sub(used + more.chars().count());
-        let kept = fit(&text.content, room);
+        let mut kept = fit(&text.content, room);
+        if kept != *text.content
+            && let Some((whole, _)) = kept.rsplit_once(' ')
+        {
+            kept = whole.to_owned();
+        }
         text.content = format!("{}{more}", kept.trim_end_matches(['…', ' '])).into();
     }
 }

@@ -4,7 +4,7 @@
 //! 12.4K of 50.0K  █████░░░░░░░░░░░░░░  runs out in ~31m
 //! in 9.1K  out 2.2K  cache 31.0K  think 1.1K
 //! $0.42 as told  own 1.2K  ↑1.2K/min  ▁▂▅▇▅▃▂▁
-//! sonnet → opus  dearer than asked for
+//! ▲ sonnet → opus  dearer than asked for
 //! ```
 
 use std::time::Duration;
@@ -22,7 +22,7 @@ use crate::model::text as clean;
 use crate::model::usage::{Count, Spend, Tokens};
 use crate::monitor::view::Scene;
 use crate::monitor::view::pace::coarse;
-use crate::monitor::view::text::{put_line, span, width as cells};
+use crate::monitor::view::text::{fit, put_line, span, width as cells};
 use crate::monitor::view::theme::Role;
 use crate::report::measure::{UNKNOWN, cost, spent_tokens, tokens};
 
@@ -224,11 +224,15 @@ fn models(scene: &Scene<'_>, node: &Node, width: usize) -> Option<Line<'static>>
         return None;
     }
     let arrow = format!(" {} ", scene.sign("→", "->"));
-    let mut pieces = vec![span(names.join(&arrow), scene.style(Role::Dim))];
-    if let Some(dearer) = tiers::dearer_of(node) {
-        let text = format!("{} {}", scene.sign("▲", "!"), dearer.words());
-        pieces.insert(0, span(text, scene.style(Role::Warn)));
-    }
+    let names = names.join(&arrow);
+    let Some(dearer) = tiers::dearer_of(node) else {
+        return Some(row(vec![span(names, scene.style(Role::Dim))], width));
+    };
+    // The sign stands first, so that it is there however narrow the panel is.
+    let sign = format!("{} ", scene.sign("▲", "!"));
+    let names = fit(&names, width.saturating_sub(cells(&sign)));
+    let mut pieces = vec![span(format!("{sign}{names}"), scene.style(Role::Warn))];
+    pieces.push(span(dearer.words(), scene.style(Role::Warn)));
     Some(row(pieces, width))
 }
 

@@ -282,7 +282,7 @@ fn now(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, node: &Node, width: us
     lines.extend(field(scene, "state", &format!("{}{since}", word.as_str()), width, Role::of_status(word)));
     let log = silence::log_of(&scene.ui.log, node);
     if let Some(silence) = silence::explain(scene.model, node, log, scene.now) {
-        lines.extend(field(scene, "silence", &silence.words(), width, silence.role()));
+        lines.extend(field(scene, "doing", &silence.words(), width, silence.role()));
     }
     for (name, action) in [("last action", &node.last_action), ("next action", &node.next_action)] {
         if let Some(action) = action.as_deref() {
