@@ -73,7 +73,7 @@ impl Series {
             return;
         }
         match self.bars.back_mut() {
-            Some((last, sum)) if *last == bar => *sum += spent,
+            Some((last, sum)) if *last == bar => *sum = sum.saturating_add(spent),
             Some(_) | None => self.bars.push_back((bar, spent)),
         }
         if self.bars.len() > BARS {
@@ -88,7 +88,7 @@ impl Series {
         for (bar, spent) in &self.bars {
             let back = usize::try_from(newest - bar).unwrap_or(usize::MAX);
             if let Some(slot) = count.checked_sub(back.saturating_add(1)).and_then(|at| bars.get_mut(at)) {
-                *slot += spent;
+                *slot = spent.saturating_add(*slot);
             }
         }
         bars
@@ -103,7 +103,9 @@ impl Series {
         }
         let recent = self.bars.iter().filter(|(bar, _)| newest - bar < RECENT).map(|(_, spent)| spent);
         let seconds = u64::try_from(watched).unwrap_or(1) * BAR.as_secs();
-        Some(recent.sum::<u64>() * 60 / seconds)
+        // A foreign file may tell any number: what is too much for a sum stays the most.
+        let spent = recent.fold(0u64, |sum, spent| sum.saturating_add(*spent));
+        Some(spent.saturating_mul(60) / seconds)
     }
 }
 
