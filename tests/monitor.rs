@@ -1,12 +1,6 @@
 //! The monitor without a terminal: keys in, effects and pictures out.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that cannot go on has failed"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 #[path = "monitor/announce.rs"]
 mod announce;

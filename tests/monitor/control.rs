@@ -216,9 +216,8 @@ fn a_deadline_is_raised_by_what_is_typed() {
 fn cancel_asks_the_kernel_what_it_would_touch_and_a_late_answer_is_dropped() {
     let mut deck = deck();
     deck.press(WORKS).press("c");
-    let ticket = deck.effects.iter().find_map(|effect| match effect {
-        Effect::Preview { ticket, .. } => Some(*ticket),
-        _ => None,
+    let ticket = deck.effects.iter().find_map(|effect| {
+        if let Effect::Preview { ticket, .. } = effect { Some(*ticket) } else { None }
     });
     let ticket = ticket.expect("a preview is asked for");
     deck.press("esc").press("c");
@@ -235,10 +234,7 @@ fn answers_to_earlier_questions_are_dropped() {
     let tickets: Vec<u64> = deck
         .effects
         .iter()
-        .filter_map(|effect| match effect {
-            Effect::History { ticket } => Some(*ticket),
-            _ => None,
-        })
+        .filter_map(|effect| if let Effect::History { ticket } = effect { Some(*ticket) } else { None })
         .collect();
     let [first, second] = tickets.as_slice() else { panic!("{tickets:?}") };
     let old = News::History { ticket: *first, entries: Vec::new(), trouble: Some("old".into()) };

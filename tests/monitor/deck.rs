@@ -256,12 +256,10 @@ impl Deck {
     /// Returns the commands that were sent since the last look.
     pub fn commands(&mut self) -> Vec<Command> {
         let effects = std::mem::take(&mut self.effects);
-        let sent = effects.into_iter().filter_map(|effect| match effect {
-            Effect::Send(source, command) => {
-                assert_eq!(source, ENGINE, "only an engine takes commands");
-                Some(*command)
-            }
-            _ => None,
+        let sent = effects.into_iter().filter_map(|effect| {
+            let Effect::Send(source, command) = effect else { return None };
+            assert_eq!(source, ENGINE, "only an engine takes commands");
+            Some(*command)
         });
         sent.collect()
     }
