@@ -3,21 +3,25 @@
 
 mod ask;
 mod control;
+mod deck;
 mod delegate;
+mod demo;
 mod doctor;
 mod engine;
 mod history;
 mod host;
 mod logs;
 mod mind;
+mod screenshot;
 mod simulated;
 mod status;
 mod synth;
+mod wait;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Parser, Subcommand};
 
@@ -28,12 +32,14 @@ use crate::store::folder::StateFolder;
 
 /// The deck from which one person commands many AI coding agents.
 ///
-/// Without a command it shows what is delegated in this project.
+/// Without a command it opens the dashboard on this project; where its output is no terminal it prints the tree.
 #[derive(Debug, Parser)]
 #[command(name = "quarterdeck", version, max_term_width = 100)]
 struct Cli {
     #[command(flatten)]
     place: Place,
+    #[command(flatten)]
+    deck: deck::Deck,
     /// As of this moment, instead of now: for pictures and tests.
     #[arg(long, hide = true, value_parser = moment)]
     now: Option<Stamp>,
@@ -77,18 +83,24 @@ enum Command {
     Skip(control::Skip),
     /// Take a failed result as done.
     Accept(control::Accept),
+    /// Give a delegation or a step more time.
+    Raise(control::Raise),
     /// Answer an agent's question.
     Answer(control::Answer),
     /// Say a sentence to a running agent.
     Tell(control::Tell),
-    /// Wait until a delegation has ended.
-    Wait(delegate::Wait),
+    /// Wait until a delegation or a step is done, has ended, or is in another state.
+    Wait(wait::Wait),
     /// Say why a step is not running.
     Explain(mind::Explain),
-    /// Show what an agent did.
+    /// Show what agents did, or do.
     Logs(logs::Logs),
     /// List what is over and left the tree.
     History(history::History),
+    /// Open the dashboard on a fleet of simulated agents, in a folder of its own.
+    Demo(demo::Demo),
+    /// Draw a frame of the dashboard without a terminal.
+    Screenshot(screenshot::Screenshot),
     /// Be the parent of one agent; the engine starts it.
     #[command(hide = true)]
     SessionHost(host::SessionHost),
@@ -107,6 +119,7 @@ pub fn run() -> ExitCode {
     let named = std::env::var_os("QUARTERDECK_DIR").filter(|named| !named.is_empty());
     cli.place.dir = cli.place.dir.or(named.map(PathBuf::from));
     let outcome = match cli.command {
+        None if cli.now.is_none() && deck::Deck::can_show() => cli.deck.run(&cli.place),
         None => status::Status::as_of(cli.now).run(&cli.place),
         Some(Command::Status(command)) => command.run(&cli.place),
         Some(Command::Doctor(command)) => command.run(&cli.place),
@@ -120,12 +133,15 @@ pub fn run() -> ExitCode {
         Some(Command::Retry(command)) => command.run(&cli.place),
         Some(Command::Skip(command)) => command.run(&cli.place),
         Some(Command::Accept(command)) => command.run(&cli.place),
+        Some(Command::Raise(command)) => command.run(&cli.place),
         Some(Command::Answer(command)) => command.run(&cli.place),
         Some(Command::Tell(command)) => command.run(&cli.place),
         Some(Command::Wait(command)) => command.run(&cli.place),
         Some(Command::Explain(command)) => command.run(&cli.place),
         Some(Command::Logs(command)) => command.run(&cli.place),
         Some(Command::History(command)) => command.run(&cli.place),
+        Some(Command::Demo(command)) => command.run(),
+        Some(Command::Screenshot(command)) => command.run(&cli.place),
         Some(Command::SessionHost(command)) => command.run(),
         Some(Command::SimulatedAgent(command)) => command.run(),
     };
@@ -206,6 +222,23 @@ fn moment(text: &str) -> Result<Stamp, String> {
     Stamp::parse(text).ok_or_else(|| "not a moment such as 2026-11-16T09:00:00Z".into())
 }
 
+/// Reads a span of time that a person typed; a bare number is seconds.
+fn span(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let number: u64 = digits.parse().map_err(|_| SPAN.to_owned())?;
+    let unit_ms = match text.get(digits.len()..).unwrap_or_default() {
+        "ms" => 1,
+        "" | "s" => 1_000,
+        "m" | "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return Err(SPAN.to_owned()),
+    };
+    number.checked_mul(unit_ms).map(Duration::from_millis).ok_or_else(|| SPAN.to_owned())
+}
+
+const SPAN: &str = "not a span of time such as 90s, 20m or 2h";
+
 /// Prints to standard output; a reader that went away is no error.
 fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
@@ -237,6 +270,16 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    #[test]
+    fn spans_of_time_are_read_as_people_type_them() {
+        let ms = |text| span(text).map(|span| span.as_millis());
+        assert_eq!([ms("90"), ms("90s"), ms("250ms")], [Ok(90_000), Ok(90_000), Ok(250)]);
+        assert_eq!([ms("20m"), ms("2h"), ms("1d")], [Ok(1_200_000), Ok(7_200_000), Ok(86_400_000)]);
+        for wrong in ["", "m", "-1s", "1.5h", "10 m", "3w", "99999999999999999999", "18446744073709551615d"] {
+            assert!(span(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

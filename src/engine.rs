@@ -2,5 +2,6 @@
 
 pub mod book;
 pub mod config;
+pub mod door;
 pub mod driver;
 pub mod kernel;

@@ -13,6 +13,7 @@
 //! | [`session`] | the session host, process trees, and the files between host and engine |
 //! | [`source`] | bytes to facts: our journal, plain stores, the watcher, the tail and the whole-file reader |
 //! | [`engine`] | the writer's side: the book that keeps journal, model, snapshot and views in step |
+//! | [`serve`] | the engine's interface, HTTP and server-sent events, and its one client |
 //! | [`report`] | the model as text and as JSON |
 //! | [`control`] | what can be done to a node, through which channel, or why not |
 //! | [`monitor`] | the live dashboard: keys, what they do, what is drawn |
@@ -20,7 +21,8 @@
 //! | [`synth`] | made-up fleets, for tests, benches and pictures |
 //! | [`cli`] | one file a command |
 //!
-//! Arrows point one way: `cli → {report, engine} → {source, session} → {agent, store} → model`. ARCHITECTURE.md has the map.
+//! Arrows point one way: `cli → serve → {report, engine} → {source, session} → {agent, store} → model`.
+//! ARCHITECTURE.md has the map.
 
 pub mod agent;
 pub mod cli;
@@ -29,6 +31,7 @@ pub mod engine;
 pub mod model;
 pub mod monitor;
 pub mod report;
+pub mod serve;
 pub mod session;
 pub mod shot;
 pub mod source;

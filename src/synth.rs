@@ -10,6 +10,7 @@ mod story;
 use crate::model::event::Body;
 use crate::model::time::Stamp;
 use cast::Dice;
+pub use story::decision;
 
 /// What fleet to make up.
 #[derive(Debug, Clone)]

@@ -18,7 +18,7 @@ const NOW: &str = "2026-11-16T09:00:00Z";
 /// The program in a folder of its own, with nothing of this machine's environment.
 fn quarterdeck(folder: &Path) -> Command {
     let mut command = Command::cargo_bin("quarterdeck").unwrap();
-    command.current_dir(folder).env_clear().env("HOME", folder);
+    command.current_dir(folder).env_clear().env("HOME", folder).env("XDG_STATE_HOME", folder.join("state"));
     command
 }
 

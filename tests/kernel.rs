@@ -8,6 +8,8 @@
 )]
 #![expect(clippy::indexing_slicing, clippy::wildcard_enum_match_arm, reason = "a test looks at what it made")]
 
+#[path = "kernel/clocks.rs"]
+mod clocks;
 #[path = "kernel/props.rs"]
 mod props;
 #[path = "kernel/rules.rs"]

@@ -1,7 +1,8 @@
 //! Sending a command to the engine, and waiting for its receipt. The engine is started if none runs.
 //!
-//! The command goes into the inbox, so that it is not lost whatever happens next; the receipt comes from the
-//! journal, which is what everybody else believes too.
+//! It goes through the engine's interface, again and again with the same id until the receipt is final: an engine
+//! that dies midway is followed by the next. Where an engine runs and its socket cannot be reached, the inbox is
+//! the way, and the receipt comes from the journal, which is what everybody else believes too.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -14,6 +15,8 @@ use crate::model::Model;
 use crate::model::command::{Command, Receipt, ReceiptState, Verb};
 use crate::model::id::{CommandId, DelegationId, SubtaskId};
 use crate::model::key::SourceId;
+use crate::serve::announce;
+use crate::serve::client::{Blocking, Client, ClientError, Outcome as Answered};
 use crate::source::feed::{Following, follow};
 use crate::source::follow::Follower;
 use crate::store::disk::RealDisk;
@@ -22,12 +25,14 @@ use crate::store::{inbox, lock};
 
 /// How long an engine may take to begin.
 const START: Duration = Duration::from_secs(10);
+/// How soon an engine that did not answer is asked again.
+const AGAIN: Duration = Duration::from_millis(20);
 /// How often it is asked whether the engine still lives.
 const CHECK: Duration = Duration::from_secs(1);
 /// Exit code of a command that was refused.
 const REFUSED: u8 = 3;
 /// Exit code of a command whose receipt did not come in time.
-const LATE: u8 = 4;
+pub(super) const LATE: u8 = 4;
 
 /// A live view of a folder.
 pub(super) struct Live {
@@ -73,22 +78,59 @@ pub(super) fn command(delegation: DelegationId, subtask: Option<SubtaskId>, verb
     Command { id, verb, delegation_id: delegation, subtask_id: subtask, by: Some("cli".into()), at: now() }
 }
 
-/// Sends a command and waits for its receipt.
+/// Sends a command and waits for its receipt; says on standard error what a person should know meanwhile.
 pub(super) fn send(
     folder: &StateFolder,
     command: &Command,
     patience: Duration,
 ) -> Result<Option<Receipt>, Box<dyn std::error::Error>> {
+    send_telling(folder, command, patience, &warn)
+}
+
+/// Sends a command and waits for its receipt; `tell` hears what a person should know meanwhile.
+pub(super) fn send_telling(
+    folder: &StateFolder,
+    command: &Command,
+    patience: Duration,
+    tell: &dyn Fn(&str),
+) -> Result<Option<Receipt>, Box<dyn std::error::Error>> {
+    folder.create(&RealDisk)?;
+    let give_up = Instant::now() + patience;
+    while Instant::now() < give_up {
+        // Again and again: an engine may die while it works on this, and the next one goes on with it.
+        ensure_engine(folder, tell)?;
+        let Some((client, _)) = Client::of(folder) else {
+            return send_by_inbox(folder, command, give_up, tell);
+        };
+        let client = Blocking::new(client)?;
+        match client.version().and_then(|_| client.command(command)) {
+            Ok(Answered::Final(receipt)) => return Ok(Some(*receipt)),
+            Ok(Answered::Pending) => {}
+            Err(ClientError::Unreachable { .. }) if lock::holder(&RealDisk, folder).is_some() => {
+                return send_by_inbox(folder, command, give_up, tell);
+            }
+            // It may be leaving; what came of the command, the next one knows.
+            Err(error) if error.is_passing() => std::thread::sleep(AGAIN),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(None)
+}
+
+/// Leaves a command in the inbox, and waits for its receipt in the journal.
+fn send_by_inbox(
+    folder: &StateFolder,
+    command: &Command,
+    give_up: Instant,
+    tell: &dyn Fn(&str),
+) -> Result<Option<Receipt>, Box<dyn std::error::Error>> {
     let mut live = Live::of(folder)?;
     let text = serde_json::value::to_raw_value(command)?;
-    folder.create(&RealDisk)?;
     inbox::send(&RealDisk, folder, &command.id, &text)?;
     let is_final =
         |model: &Model| model.receipts().get(&command.id).filter(|receipt| receipt.state.is_final()).cloned();
-    let give_up = Instant::now() + patience;
     while Instant::now() < give_up {
-        // Again and again: an engine may die while it works on this, and the command waits for the next one.
-        ensure_engine(folder)?;
+        ensure_engine(folder, tell)?;
         let look_again = give_up.min(Instant::now() + CHECK);
         if let Some(receipt) = live.wait(Some(look_again), is_final) {
             return Ok(Some(receipt));
@@ -134,16 +176,19 @@ fn target(command: &Command) -> String {
 }
 
 /// Starts an engine in the background if none runs, and says so.
-pub(super) fn ensure_engine(folder: &StateFolder) -> Result<(), Box<dyn std::error::Error>> {
+pub(super) fn ensure_engine(
+    folder: &StateFolder,
+    tell: &dyn Fn(&str),
+) -> Result<(), Box<dyn std::error::Error>> {
     if lock::holder(&RealDisk, folder).is_some() {
         return Ok(());
     }
     let pid = start_engine(folder)?;
-    warn(&format!("Started an engine in the background (pid {pid})."));
+    tell(&format!("Started an engine in the background (pid {pid})."));
     Ok(())
 }
 
-/// Starts an engine in the background, and waits until it has the folder.
+/// Starts an engine in the background, and waits until it can be asked.
 pub(super) fn start_engine(folder: &StateFolder) -> Result<u32, Box<dyn std::error::Error>> {
     folder.create(&RealDisk)?;
     let log = folder.root.join("engine.log");
@@ -158,8 +203,9 @@ pub(super) fn start_engine(folder: &StateFolder) -> Result<u32, Box<dyn std::err
         .spawn()?;
     let give_up = Instant::now() + START;
     while Instant::now() < give_up {
-        if let Some(holder) = lock::holder(&RealDisk, folder).filter(|holder| holder.epoch > 0) {
-            return Ok(holder.pid);
+        // It says where it listens once it can be asked.
+        if let Some(announced) = announce::read_live(folder) {
+            return Ok(announced.process.pid);
         }
         if child.try_wait()?.is_some() && lock::holder(&RealDisk, folder).is_none() {
             break;
@@ -172,10 +218,15 @@ pub(super) fn start_engine(folder: &StateFolder) -> Result<u32, Box<dyn std::err
     Err(format!("the engine did not begin (more in {}).\n{said}", log.display()).into())
 }
 
+/// Fresh random bits: the seeds that the standard library gives its maps.
+pub(super) fn seed() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(0u8)
+}
+
 /// Twelve random letters and digits.
 pub(super) fn random() -> String {
-    use std::hash::{BuildHasher, RandomState};
-    let mut bits = RandomState::new().hash_one(0u8);
+    let mut bits = seed();
     let mut text = String::new();
     for _ in 0..12 {
         text.extend(char::from_digit((bits % 36) as u32, 36));

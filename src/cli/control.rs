@@ -34,7 +34,7 @@ impl Target {
         let (delegation, step) = resolve(&folder, &self.on)?;
         let command = ask::command(delegation, step, verb);
         if self.preview {
-            return mind::preview(&folder, &command);
+            return mind::preview(&folder, &command, self.json);
         }
         let receipt = ask::send(&folder, &command, PATIENCE)?;
         ask::show(&command, receipt, self.json)
@@ -151,6 +151,27 @@ pub(super) struct Accept {
 impl Accept {
     pub(super) fn run(self, place: &Place) -> Outcome {
         self.target.send(place, Verb::Accept { reason: self.reason })
+    }
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false, args = ["timeout", "by"])]
+pub(super) struct Raise {
+    #[command(flatten)]
+    target: Target,
+    /// It may run so long from now on, such as 30m; never less than it has.
+    #[arg(long, value_name = "TIME", value_parser = super::span)]
+    timeout: Option<Duration>,
+    /// It may run so much longer than it might, such as 10m.
+    #[arg(long, value_name = "TIME", value_parser = super::span)]
+    by: Option<Duration>,
+}
+
+impl Raise {
+    pub(super) fn run(self, place: &Place) -> Outcome {
+        let deadline = self.timeout.map(|timeout| now().plus(timeout));
+        let by_ms = self.by.map(|by| u64::try_from(by.as_millis()).unwrap_or(u64::MAX));
+        self.target.send(place, Verb::Raise { tokens: None, cost: None, deadline, by_ms })
     }
 }
 

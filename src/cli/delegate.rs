@@ -1,20 +1,18 @@
-//! `quarterdeck delegate`, `direct` and `wait`: hand work over, and wait for its end.
+//! `quarterdeck delegate` and `direct`: hand work over, and wait for its end if told so.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 
-use super::ask::{self, Live};
-use super::control::resolve;
-use super::{CliError, Outcome, Place, print, warn, working_folder};
+use super::wait::{Until, Watched};
+use super::{CliError, Outcome, Place, ask, print, working_folder};
 use crate::engine::config::Config;
-use crate::model::Model;
 use crate::model::command::{Limits, Pattern, ReceiptState, Spec, StepSpec, Verb};
 use crate::model::id::DelegationId;
-use crate::model::key::NodeKey;
 use crate::model::status::StatusWord;
+use crate::monitor::app::effect::Handover;
 use crate::store::disk::{Disk, RealDisk};
 use crate::store::folder::StateFolder;
 use crate::store::views::replace;
@@ -36,15 +34,34 @@ pub(super) struct Delegate {
     /// How many agents may work at once.
     #[arg(long, short)]
     agents: Option<u32>,
-    /// A plan as a JSON file: steps with their dependencies.
+    /// A plan as a JSON or TOML file: steps with their dependencies.
     #[arg(long, value_name = "FILE", conflicts_with = "task")]
     plan: Option<PathBuf>,
-    /// Seconds that a step may take.
-    #[arg(long, value_name = "SECONDS")]
-    timeout: Option<u64>,
+    /// The folder in which its agents work, instead of the project's.
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<PathBuf>,
+    /// How long a step may take, such as 90s or 20m.
+    #[arg(long, value_name = "TIME", value_parser = super::span)]
+    timeout: Option<Duration>,
+    /// How long all of it may take.
+    #[arg(long, value_name = "TIME", value_parser = super::span)]
+    total_timeout: Option<Duration>,
+    /// How often a failed step is tried again.
+    #[arg(long, value_name = "COUNT")]
+    retries: Option<u32>,
     /// Do not try a failed step again.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "retries")]
     no_retry: bool,
+    /// When a step fails for good, go on with those that do not depend on it.
+    #[arg(long)]
+    keep_going: bool,
+    #[command(flatten)]
+    then: Then,
+}
+
+/// What happens when it is handed over.
+#[derive(Debug, Args)]
+struct Then {
     /// Stay until it has ended.
     #[arg(long)]
     wait: bool,
@@ -59,20 +76,14 @@ pub(super) struct Direct {
     /// The agent, by its name in quarterdeck.toml.
     #[arg(long)]
     agent: Option<String>,
-    /// Stay until it has ended.
-    #[arg(long)]
-    wait: bool,
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Wait {
-    /// The delegation; the beginning of its id is enough.
-    id: String,
-    /// Seconds to wait at most.
-    #[arg(long, value_name = "SECONDS")]
-    timeout: Option<u64>,
+    /// The folder in which the agent works, instead of the project's.
+    #[arg(long, value_name = "FOLDER")]
+    cwd: Option<PathBuf>,
+    /// How long it may take, such as 90s or 20m.
+    #[arg(long, value_name = "TIME", value_parser = super::span)]
+    timeout: Option<Duration>,
+    #[command(flatten)]
+    then: Then,
 }
 
 fn pattern(text: &str) -> Result<Pattern, String> {
@@ -87,50 +98,74 @@ fn pattern(text: &str) -> Result<Pattern, String> {
 impl Delegate {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let spec = self.spec()?;
-        hand_over(place, spec, self.wait, self.json)
+        hand_over(place, spec, &self.then)
     }
 
     fn spec(&self) -> Result<Spec, Box<dyn std::error::Error>> {
-        if let Some(path) = &self.plan {
-            let text = std::fs::read_to_string(path)
-                .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-            let spec = serde_json::from_str::<Spec>(&text);
-            return Ok(spec.map_err(|error| format!("{} is no plan: {error}", path.display()))?);
-        }
-        let subtasks =
-            (1..).zip(&self.task).map(|(nth, task)| step(nth, task, self.agent.as_deref())).collect();
-        let limits = Limits {
-            max_concurrent: self.agents,
-            subtask_timeout_ms: self.timeout.map(|seconds| seconds.saturating_mul(1000)),
-            auto_retry: !self.no_retry,
-            ..Limits::default()
+        let mut spec = match &self.plan {
+            Some(path) => plan(path)?,
+            None => Spec {
+                title: self.task.first().map(|task| title(task)),
+                pattern: self.pattern,
+                subtasks: (1..).zip(&self.task).map(|(nth, task)| step(nth, task, None)).collect(),
+                ..Spec::default()
+            },
         };
-        Ok(Spec {
-            title: self.task.first().map(|task| title(task)),
-            pattern: self.pattern,
-            subtasks,
-            limits,
-            ..Spec::default()
-        })
+        for step in spec.subtasks.iter_mut().filter(|step| step.agent.is_none()) {
+            step.agent.clone_from(&self.agent);
+        }
+        // What is said here counts more than what the plan says.
+        let limits = &mut spec.limits;
+        limits.max_concurrent = self.agents.or(limits.max_concurrent);
+        limits.subtask_timeout_ms = self.timeout.map(millis).or(limits.subtask_timeout_ms);
+        limits.timeout_ms = self.total_timeout.map(millis).or(limits.timeout_ms);
+        limits.max_retries = self.retries.unwrap_or(limits.max_retries);
+        limits.auto_retry &= !self.no_retry;
+        limits.continue_on_partial_failure |= self.keep_going;
+        spec.workspace = workspace(self.cwd.as_deref())?.or(spec.workspace);
+        Ok(spec)
     }
 }
 
 impl Direct {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let subtasks = vec![step(1, &self.task, self.agent.as_deref())];
-        let spec =
-            Spec { title: Some(title(&self.task)), pattern: Pattern::Direct, subtasks, ..Spec::default() };
-        hand_over(place, spec, self.wait, self.json)
+        let spec = Spec {
+            title: Some(title(&self.task)),
+            pattern: Pattern::Direct,
+            subtasks,
+            limits: Limits { subtask_timeout_ms: self.timeout.map(millis), ..Limits::default() },
+            workspace: workspace(self.cwd.as_deref())?,
+            ..Spec::default()
+        };
+        hand_over(place, spec, &self.then)
     }
 }
 
-impl Wait {
-    pub(super) fn run(self, place: &Place) -> Outcome {
-        let folder = place.need()?;
-        let (id, _) = resolve(&folder, &self.id)?;
-        let deadline = self.timeout.map(|seconds| Instant::now() + Duration::from_secs(seconds));
-        wait_for(&folder, &id, deadline)
+/// Reads a plan: JSON, or TOML where the file's name says so.
+fn plan(path: &Path) -> Result<Spec, Box<dyn std::error::Error>> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
+    let is_toml = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("toml"));
+    if is_toml {
+        return Ok(toml::from_str(&text).map_err(|error| format!("{shown} is no plan: {error}"))?);
     }
+    Ok(serde_json::from_str(&text).map_err(|error| format!("{shown} is no plan: {error}"))?)
+}
+
+/// Returns a folder as the engine finds it, wherever that was started.
+fn workspace(cwd: Option<&Path>) -> Result<Option<String>, Box<dyn std::error::Error>> {
+    let Some(cwd) = cwd else { return Ok(None) };
+    let whole = cwd.canonicalize().map_err(|error| format!("cannot work in {}: {error}.", cwd.display()))?;
+    if !whole.is_dir() {
+        return Err(format!("cannot work in {}: it is no folder.", cwd.display()).into());
+    }
+    let text = whole.into_os_string().into_string();
+    Ok(Some(text.map_err(|_| format!("cannot work in {}: its path is not UTF-8.", cwd.display()))?))
+}
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn step(nth: u32, task: &str, agent: Option<&str>) -> StepSpec {
@@ -148,15 +183,53 @@ fn title(task: &str) -> String {
     task.lines().next().unwrap_or_default().to_owned()
 }
 
-fn hand_over(place: &Place, spec: Spec, wait: bool, json: bool) -> Outcome {
-    let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
-    let config = Config::read(folder.project())?;
-    for step in &spec.subtasks {
-        // Told here and now, not after the engine has tried.
-        config.agent(step.agent.as_deref()).map_err(CliError::Unreadable)?;
-    }
+/// Returns what a dialog asks for.
+pub(super) fn spec_of(handover: &Handover) -> Result<Spec, String> {
+    Ok(Spec {
+        title: Some(title(&handover.text)),
+        pattern: handover.pattern.as_deref().map_or(Ok(Pattern::default()), pattern)?,
+        subtasks: vec![step(1, &handover.text, handover.agent.as_deref())],
+        limits: Limits { max_concurrent: handover.agents, ..Limits::default() },
+        ..Spec::default()
+    })
+}
+
+/// Makes an id for a new delegation.
+pub(super) fn new_id() -> DelegationId {
     let random = ask::random();
-    let id = DelegationId::from(format!("del-{}", random.get(..8).unwrap_or(&random)));
+    DelegationId::from(format!("del-{}", random.get(..8).unwrap_or(&random)))
+}
+
+/// Hands over what a dialog asks for; returns the delegation's id.
+pub(super) fn hand_over_from(
+    folder: &StateFolder,
+    handover: &Handover,
+) -> Result<DelegationId, Box<dyn std::error::Error>> {
+    let spec = spec_of(handover)?;
+    let (id, command) = prepare(folder, spec)?;
+    // Nothing is printed: this is asked from a full screen.
+    match ask::send_telling(folder, &command, PATIENCE, &|_| ())?.map(|receipt| receipt.state) {
+        Some(ReceiptState::Confirmed { .. }) => Ok(id),
+        Some(ReceiptState::Refused { reason, code, .. }) => {
+            let why = reason.or(code).unwrap_or_else(|| "no reason given".into());
+            Err(CliError::Unreadable(format!("refused: {why}")).into())
+        }
+        Some(_) | None => Err(CliError::Unreadable("the engine has not answered yet.".into()).into()),
+    }
+}
+
+/// Makes the command that begins a delegation, and hands the asker's variables over.
+fn prepare(
+    folder: &StateFolder,
+    mut spec: Spec,
+) -> Result<(DelegationId, crate::model::command::Command), Box<dyn std::error::Error>> {
+    let config = Config::read(folder.project())?;
+    for step in &mut spec.subtasks {
+        // Told here and now, not after the engine has tried; and everybody sees who does it.
+        config.agent(step.agent.as_deref()).map_err(CliError::Unreadable)?;
+        step.agent = step.agent.take().or_else(|| config.default_name().map(str::to_owned));
+    }
+    let id = new_id();
     let agents = spec.subtasks.iter().map(|step| step.agent.as_deref());
     let env = config.environment(agents, |name| std::env::var(name).ok());
     let env_file = folder.env_file(id.as_str())?;
@@ -164,29 +237,24 @@ fn hand_over(place: &Place, spec: Spec, wait: bool, json: bool) -> Outcome {
     env_file.parent().map_or(Ok(()), |env| RealDisk.create_dir(env))?;
     replace(&RealDisk, &env_file, &serde_json::to_vec(&env)?)?;
     let command = ask::command(id.clone(), None, Verb::Start { spec: Box::new(spec) });
+    Ok((id, command))
+}
+
+fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
+    let json = then.json;
+    let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
+    let (id, command) = prepare(&folder, spec)?;
     let receipt = ask::send(&folder, &command, PATIENCE)?;
     match &receipt {
         Some(receipt) if matches!(receipt.state, ReceiptState::Confirmed { .. }) => {
             let shown = if json { format!("{{\"delegationId\":\"{id}\"}}\n") } else { format!("{id}\n") };
             print(&shown)?;
-            if wait { wait_for(&folder, &id, None) } else { Ok(ExitCode::SUCCESS) }
+            if !then.wait {
+                return Ok(ExitCode::SUCCESS);
+            }
+            let done = Until::Is(StatusWord::Done);
+            Watched { id, step: None }.wait(&folder, done, None, json)
         }
         Some(_) | None => ask::show(&command, receipt, json),
     }
-}
-
-fn wait_for(folder: &StateFolder, id: &DelegationId, deadline: Option<Instant>) -> Outcome {
-    let mut live = Live::of(folder)?;
-    let key = NodeKey::Delegation(id.clone());
-    let ended = |model: &Model| {
-        let node = model.get(model.find(&key)?)?;
-        node.status.is_ended().then(|| (node.status.word(), node.status.why().map(str::to_owned)))
-    };
-    let Some((word, why)) = live.wait(deadline, ended) else {
-        warn(&format!("{id} has not ended yet."));
-        return Ok(ExitCode::from(4));
-    };
-    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-    print(&format!("{id} {}{why}\n", word.as_str()))?;
-    Ok(if word == StatusWord::Done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -1,20 +1,36 @@
-//! `quarterdeck logs`: what an agent did, from its session's log.
+//! `quarterdeck logs`: what agents did, from their sessions' logs; with `-f` as it happens.
 
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 
+use super::ask::Live;
 use super::control::resolve;
-use super::{CliError, Outcome, Place, load, now, print};
+use super::{CliError, Outcome, Place, load, now};
 use crate::agent::log::{Entry, LogLine};
+use crate::model::Model;
+use crate::model::id::SessionId;
 use crate::model::key::{NodeKey, SourceId};
+use crate::model::node::Node;
 use crate::model::text;
+use crate::session::tail::Tail;
 use crate::source::follow::Follower;
+use crate::store::folder::StateFolder;
+
+/// How often a log that is followed is looked at: soon enough to read along.
+const LOOK: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Args)]
 pub(super) struct Logs {
-    /// A step, as DELEGATION/STEP; the beginning of the id is enough.
+    /// A step as DELEGATION/STEP, or a delegation with all of its steps; the beginning of the id is enough.
     target: String,
+    /// Stay, and show what comes, until it has ended.
+    #[arg(long, short)]
+    follow: bool,
     /// The log as it is, one JSON line each.
     #[arg(long)]
     json: bool,
@@ -24,28 +40,105 @@ impl Logs {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let folder = place.need()?;
         let (delegation, step) = resolve(&folder, &self.target)?;
-        let step = step.ok_or_else(|| CliError::Unreadable("name a step: DELEGATION/STEP.".into()))?;
-        let model = load(now(), Follower::new(folder.clone(), SourceId(0)));
-        let node = model.find(&NodeKey::Subtask(delegation, step)).and_then(|ix| model.get(ix));
-        let node = node.ok_or_else(|| CliError::Unreadable("there is no such step.".into()))?;
-        let session = node.attempts.last().and_then(|attempt| attempt.session_id.clone());
-        let session = session.ok_or_else(|| CliError::Unreadable("it has not been started yet.".into()))?;
-        let path = folder.session_dir(session.as_str())?.join("log.jsonl");
-        let log = std::fs::read_to_string(&path).unwrap_or_default();
-        for line in log.lines() {
-            let shown = if self.json {
-                format!("{line}\n")
-            } else {
-                serde_json::from_str::<LogLine>(line).map(|line| readable(&line.entry)).unwrap_or_default()
-            };
-            print(&shown)?;
+        let (key, prefixed) = match step {
+            Some(step) => (NodeKey::Subtask(delegation, step), false),
+            None => (NodeKey::Delegation(delegation), true),
+        };
+        let mut shown = Shown { folder, tails: BTreeMap::new(), json: self.json, prefixed };
+        if self.follow {
+            return follow(&mut shown, &key);
         }
+        let model = load(now(), Follower::new(shown.folder.clone(), SourceId(0)));
+        let began = shown.look_for(&model, &key)?;
+        if !began && !prefixed {
+            return Err(CliError::Unreadable("it has not been started yet.".into()).into());
+        }
+        // A reader that went away has seen enough.
+        let _ = shown.show()?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
+fn follow(shown: &mut Shown, key: &NodeKey) -> Outcome {
+    let mut live = Live::of(&shown.folder)?;
+    // Nothing is known until the first of it is read.
+    let known = |model: &Model| model.find(key).map(drop);
+    live.wait(Some(Instant::now() + LOOK * 50), known);
+    loop {
+        let ended = live.model.find(key).and_then(|ix| live.model.get(ix)).map(|node| node.status.is_ended());
+        shown.look_for(&live.model, key)?;
+        // The log is written before the end is told, so this shows it to its last line.
+        if shown.show()?.is_break() || ended == Some(true) {
+            return Ok(ExitCode::SUCCESS);
+        }
+        live.wait(Some(Instant::now() + LOOK), |_| None::<()>);
+    }
+}
+
+/// The logs that are shown, and how far each of them is.
+struct Shown {
+    folder: StateFolder,
+    tails: BTreeMap<SessionId, (String, Tail)>,
+    json: bool,
+    prefixed: bool,
+}
+
+impl Shown {
+    /// Adds the newest session of every step that is meant; returns whether there is any.
+    fn look_for(&mut self, model: &Model, key: &NodeKey) -> Result<bool, Box<dyn std::error::Error>> {
+        let top = model.find(key);
+        let top = top.ok_or_else(|| CliError::Unreadable(format!("there is no {key}.")))?;
+        for (_, node) in model.subtree(top) {
+            let Some(session) = node.attempts.last().and_then(|attempt| attempt.session_id.clone()) else {
+                continue;
+            };
+            if !self.tails.contains_key(&session) {
+                let path = self.folder.session_dir(session.as_str())?.join("log.jsonl");
+                self.tails.insert(session, (name(node, key), Tail::new(path)));
+            }
+        }
+        Ok(!self.tails.is_empty())
+    }
+
+    /// Shows what is new in every log.
+    fn show(&mut self) -> io::Result<ControlFlow<()>> {
+        let mut new = Vec::new();
+        for (name, tail) in self.tails.values_mut() {
+            for line in tail.lines()? {
+                if self.json {
+                    new.extend(line.bytes);
+                    new.push(b'\n');
+                    continue;
+                }
+                let told = serde_json::from_slice::<LogLine>(&line.bytes).ok();
+                for told in told.iter().filter_map(|line| readable(&line.entry)) {
+                    let prefix = if self.prefixed { format!("{name} │ ") } else { String::new() };
+                    new.extend(format!("{prefix}{told}\n").into_bytes());
+                }
+            }
+        }
+        let mut out = io::stdout().lock();
+        match out.write_all(&new).and_then(|()| out.flush()) {
+            Ok(()) => Ok(ControlFlow::Continue(())),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Returns what a step is called beside others: its own id, and whose it is where it is of another delegation.
+fn name(node: &Node, top: &NodeKey) -> String {
+    let own = node.keys.iter().find_map(NodeKey::subtask);
+    let name = match own {
+        Some((delegation, step)) if top.delegation() == Some(delegation) => step.to_string(),
+        Some((delegation, step)) => format!("{delegation}/{step}"),
+        None => node.keys.first().map(ToString::to_string).unwrap_or_default(),
+    };
+    text::line(&name).into()
+}
+
 /// Text of agents is hostile until cleaned.
-fn readable(entry: &Entry) -> String {
+fn readable(entry: &Entry) -> Option<String> {
     let line = match entry {
         Entry::Output { text, .. } => text.clone(),
         Entry::Thought { text } => format!("· {text}"),
@@ -55,10 +148,10 @@ fn readable(entry: &Entry) -> String {
             let total = total.map_or("–".to_owned(), |total| total.to_string());
             format!("[{current}/{total}] {}", last_action.as_deref().unwrap_or_default())
         }
-        Entry::Usage(_) => return String::new(),
+        Entry::Usage(_) => return None,
         Entry::Question { id, text, .. } => format!("? {id}: {text}"),
         Entry::Result { summary, .. } => format!("= {summary}"),
         Entry::Ended { status, error } => format!("■ {status:?} {}", error.as_deref().unwrap_or_default()),
     };
-    format!("{}\n", text::line(&line))
+    Some(text::line(&line).into())
 }

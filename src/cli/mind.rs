@@ -4,13 +4,15 @@ use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use clap::Args;
+use serde_json::json;
 
 use super::control::resolve;
 use super::{CliError, Outcome, Place, now, print};
 use crate::engine::kernel::Kernel;
 use crate::model::command::Command;
 use crate::model::event::Event;
-use crate::model::id::Seq;
+use crate::model::id::{DelegationId, Seq, SubtaskId};
+use crate::model::text;
 use crate::store::disk::RealDisk;
 use crate::store::folder::StateFolder;
 use crate::store::{reader, snapshot};
@@ -19,37 +21,88 @@ use crate::store::{reader, snapshot};
 pub(super) struct Explain {
     /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough.
     target: String,
+    #[arg(long)]
+    json: bool,
 }
 
 impl Explain {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let folder = place.need()?;
         let (delegation, step) = resolve(&folder, &self.target)?;
-        let kernel = kernel(&folder)?;
-        let Some(known) = kernel.delegations().get(&delegation) else {
-            return Err(CliError::Unreadable(format!("{delegation} is not the engine's any more.")).into());
-        };
-        let tasks = known.tasks.iter().filter(|task| step.as_ref().is_none_or(|step| task.spec.id == *step));
-        for task in tasks {
-            if let Some(why) = kernel.explain(&delegation, &task.spec.id, now()) {
-                print(&format!("{delegation}/{}: {why}\n", task.spec.id))?;
+        for (id, status, why) in reasons(&folder, &delegation, step.as_ref())? {
+            if self.json {
+                print(&format!("{}\n", json!({ "id": id, "status": status, "why": why })))?;
+            } else {
+                print(&format!("{}\n", text::line(&format!("{id}: {why}"))))?;
             }
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Says what a command would touch, or why it would be refused.
-pub(super) fn preview(folder: &StateFolder, command: &Command) -> Outcome {
+/// Returns each step's id, its state, and why it does not run or what it does.
+fn reasons(
+    folder: &StateFolder,
+    delegation: &DelegationId,
+    step: Option<&SubtaskId>,
+) -> Result<Vec<(String, &'static str, String)>, Box<dyn std::error::Error>> {
+    let kernel = kernel(folder)?;
+    let Some(known) = kernel.delegations().get(delegation) else {
+        return Err(CliError::Unreadable(format!("{delegation} is not the engine's any more.")).into());
+    };
+    let tasks = known.tasks.iter().filter(|task| step.is_none_or(|step| task.spec.id == *step));
+    let now = now();
+    let reason = tasks.filter_map(|task| {
+        let why = kernel.explain(delegation, &task.spec.id, now)?.to_string();
+        Some((format!("{delegation}/{}", task.spec.id), task.word().as_str(), why))
+    });
+    Ok(reason.collect())
+}
+
+/// Returns the same for a screen, where an error is one more line.
+pub(super) fn explain(
+    folder: &StateFolder,
+    delegation: &DelegationId,
+    step: Option<&SubtaskId>,
+) -> Vec<String> {
+    match reasons(folder, delegation, step) {
+        Ok(reasons) => {
+            reasons.iter().map(|(id, _, why)| text::line(&format!("{id}: {why}")).into()).collect()
+        }
+        Err(error) => vec![error.to_string()],
+    }
+}
+
+/// Returns what a command would touch, in lines.
+pub(super) fn touched(
+    folder: &StateFolder,
+    command: &Command,
+) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let touched =
         kernel(folder)?.preview(command).map_err(|refusal| CliError::Unreadable(refusal.to_string()))?;
     let (steps, sessions) = (touched.subtasks.len(), touched.sessions.len());
-    print(&format!("{} would touch {steps} steps and {sessions} running sessions:\n", command.verb.kind()))?;
-    for (delegation, step) in &touched.subtasks {
-        print(&format!("  {delegation}/{step}\n"))?;
+    let mut lines =
+        vec![format!("{} would touch {steps} steps and {sessions} running sessions:", command.verb.kind())];
+    lines.extend(touched.subtasks.iter().map(|(delegation, step)| format!("  {delegation}/{step}")));
+    lines.extend(touched.sessions.iter().map(|session| format!("  {session}")));
+    Ok(lines)
+}
+
+/// Says what a command would touch, or why it would be refused.
+pub(super) fn preview(folder: &StateFolder, command: &Command, json: bool) -> Outcome {
+    if json {
+        let touched =
+            kernel(folder)?.preview(command).map_err(|refusal| CliError::Unreadable(refusal.to_string()))?;
+        let steps: Vec<String> = touched.subtasks.iter().map(|(of, step)| format!("{of}/{step}")).collect();
+        let (delegations, sessions) = (&touched.delegations, &touched.sessions);
+        let kind = command.verb.kind();
+        let told =
+            json!({ "kind": kind, "delegations": delegations, "subtasks": steps, "sessions": sessions });
+        print(&format!("{told}\n"))?;
+        return Ok(ExitCode::SUCCESS);
     }
-    for session in &touched.sessions {
-        print(&format!("  {session}\n"))?;
+    for line in touched(folder, command)? {
+        print(&format!("{line}\n"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

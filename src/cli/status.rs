@@ -1,5 +1,6 @@
 //! `quarterdeck status`: the tree, from disk.
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -104,7 +105,7 @@ impl Status {
         } else if chosen.is_empty() {
             print(if model.is_empty() { "Nothing is delegated yet.\n" } else { "Nothing matches.\n" })?;
         } else {
-            print(&text::tree(model, chosen, now))?;
+            print(&text::tree_within(model, chosen, now, terminal_width()))?;
         }
         for trouble in text::troubles(model) {
             warn(&format!("warning: {trouble}"));
@@ -112,6 +113,15 @@ impl Status {
         let damaged = |state: &SourceState| matches!(state, SourceState::Corrupt { .. });
         let is_damaged = model.sources().any(|(_, source)| damaged(&source.state));
         Ok(if is_damaged { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+}
+
+/// Returns how wide a line may be: in a file or a pipe, as wide as it is.
+fn terminal_width() -> usize {
+    let size = io::stdout().is_terminal().then(crossterm::terminal::size);
+    match size {
+        Some(Ok((columns, _))) if columns > 0 => usize::from(columns),
+        Some(_) | None => usize::MAX,
     }
 }
 

@@ -21,6 +21,10 @@ pub struct Config {
     pub agents: BTreeMap<String, AgentConfig>,
     /// The agent of a step that names none.
     pub default_agent: Option<String>,
+    /// How many agents of all delegations together may work at once.
+    pub max_concurrent: Option<u32>,
+    /// How deep delegations may be handed down.
+    pub max_depth: Option<u32>,
 }
 
 /// Why the configuration cannot be used.
@@ -56,17 +60,18 @@ impl Config {
         names.filter_map(|name| Some((name.clone(), env(&name)?))).collect()
     }
 
+    /// Returns the name of the agent of a step that names none: the default one, else the only one.
+    pub fn default_name(&self) -> Option<&str> {
+        let only = || {
+            let mut names = self.agents.keys();
+            names.next().filter(|_| names.next().is_none()).map(String::as_str)
+        };
+        self.default_agent.as_deref().or_else(only)
+    }
+
     /// Returns the agent with this name, or of a step that names none; else what to do.
     pub fn agent(&self, name: Option<&str>) -> Result<AgentConfig, String> {
-        let name = name.or(self.default_agent.as_deref());
-        let only = || {
-            if let [one] = self.agents.keys().collect::<Vec<_>>().as_slice() {
-                Some(one.as_str())
-            } else {
-                None
-            }
-        };
-        let Some(name) = name.or_else(only) else {
+        let Some(name) = name.or_else(|| self.default_name()) else {
             return Err(format!(
                 "No agent was named, and {FILE} has no default-agent.\nName one with --agent."
             ));

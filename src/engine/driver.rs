@@ -6,8 +6,10 @@
 //! something changes. An engine that dies at any point leaves a journal and session folders from which the
 //! next one goes on: the hosts and their agents do not notice.
 
+mod answering;
 mod carry;
 mod desk;
+mod log;
 mod watching;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -18,23 +20,30 @@ use std::time::{Duration, Instant};
 
 use super::book::{Book, raw};
 use super::config::Config;
+use super::door::{About, Answer, Ask, Door, Published, RING};
 use super::kernel::Kernel;
 use super::kernel::effect::TimerKey;
 use super::kernel::input::{Input, Tick};
+use super::kernel::state::Delegation;
 use crate::model::event::{Body, Event, payload as p};
-use crate::model::id::{Seq, SessionId};
+use crate::model::id::{CommandId, Seq, SessionId};
 use crate::model::time::Stamp;
 use crate::source::watch::{Bell, Watch};
 use crate::store::disk::Disk;
 use crate::store::error::Result;
 use crate::store::folder::StateFolder;
+use crate::store::process::awake_ms;
 use desk::Desk;
+use tokio::sync::{broadcast, mpsc, oneshot};
 
 /// The safety net under the watch, and how often it is asked whether the hosts live.
 const POLL: Duration = Duration::from_secs(1);
 
 /// How often the files are put in order while agents print: what needs it sooner is on disk anyway.
 const TIDY_GAP: Duration = Duration::from_millis(250);
+
+/// So far the clocks may go apart in one turn without a sleep of the machine.
+const APART: Duration = Duration::from_secs(2);
 
 /// What an engine needs to know of the world around it.
 #[derive(Debug, Clone)]
@@ -44,8 +53,17 @@ pub struct World {
     /// The environment from which agents get what their configuration names.
     pub env: BTreeMap<String, String>,
     pub config: Config,
-    /// Leave after so long with nothing to do; an engine that a person started stays.
+    /// Leave after so long with nothing to do and nobody there; an engine that a person started stays.
     pub idle_after: Option<Duration>,
+    /// How many events a listener may fall behind before it must read them from the journal.
+    pub ring: usize,
+}
+
+impl World {
+    /// Describes the world of an engine that stays until it is stopped.
+    pub fn new(program: PathBuf, env: BTreeMap<String, String>, config: Config) -> Self {
+        Self { program, env, config, idle_after: None, ring: RING }
+    }
 }
 
 /// An engine on one state folder.
@@ -57,12 +75,20 @@ pub struct Driver {
     /// When each timer runs out, on the awake clock, and for which setting of it.
     timers: BTreeMap<TimerKey, (u64, u64)>,
     inputs: VecDeque<Input>,
+    /// Some agent printed more than is read in one turn.
+    behind: bool,
     watch: Watch,
-    awake: Instant,
+    /// Both clocks as they were at the last turn.
+    clocks: (Stamp, u64),
     last_check: Option<Instant>,
     last_tidy: Option<Instant>,
     busy_at: Instant,
     stop: Arc<AtomicBool>,
+    door: Door,
+    asks: mpsc::Receiver<Ask>,
+    /// Who waits for a receipt.
+    waiters: Vec<(CommandId, oneshot::Sender<Answer>)>,
+    events: broadcast::Sender<Arc<Published>>,
 }
 
 /// Ends an engine from outside; its agents go on.
@@ -102,19 +128,29 @@ impl Driver {
                 kernel.apply(&event);
             }
         })?;
+        let watch = Watch::new();
+        let store = book.store();
+        let about =
+            About { folder: store.folder.clone(), journal: store.journal_id.clone(), epoch: store.epoch };
+        let (door, asks) = Door::new(watch.bell(), about);
         let mut driver = Self {
             book,
             kernel,
+            events: broadcast::Sender::new(world.ring),
             world,
             desks: BTreeMap::new(),
             timers: BTreeMap::new(),
             inputs: VecDeque::new(),
-            watch: Watch::new(),
-            awake: Instant::now(),
+            behind: false,
+            watch,
+            clocks: (now, awake_ms()),
             last_check: None,
             last_tidy: None,
             busy_at: Instant::now(),
             stop: Arc::new(AtomicBool::new(false)),
+            door,
+            asks,
+            waiters: Vec::new(),
         };
         driver.begin(now)?;
         Ok(driver)
@@ -123,6 +159,11 @@ impl Driver {
     /// Returns what ends this engine.
     pub fn stopper(&self) -> Stopper {
         Stopper { stop: Arc::clone(&self.stop), bell: self.watch.bell() }
+    }
+
+    /// Returns what other threads ask it through.
+    pub fn door(&self) -> Door {
+        self.door.clone()
     }
 
     /// Runs until it is stopped, or has had nothing to do for long enough.
@@ -137,7 +178,7 @@ impl Driver {
             self.watch_files();
             self.turn()?;
             let wait = self.next_timer().map_or(POLL, |timer| timer.min(POLL));
-            if self.inputs.is_empty() {
+            if self.inputs.is_empty() && !self.behind {
                 self.watch.wait(wait);
             }
         };
@@ -150,8 +191,10 @@ impl Driver {
 
     /// One round of everything.
     fn turn(&mut self) -> Result<()> {
+        self.answer_door()?;
         self.read_inbox()?;
         self.read_desks()?;
+        self.notice_sleep();
         self.ring_timers();
         while let Some(input) = self.inputs.pop_front() {
             self.take(input)?;
@@ -171,12 +214,12 @@ impl Driver {
 
     /// Gives the kernel an input, writes what it decided, and carries it out.
     fn take(&mut self, input: Input) -> Result<()> {
-        let tick = Tick { at: now(), awake_ms: self.awake_ms(), seed: seed() };
+        let tick = Tick { at: now(), awake_ms: awake_ms(), seed: seed() };
         debug_assert_eq!(self.kernel.seq(), self.book.seq(), "the kernel has seen every event");
         let step = self.kernel.step(tick, input);
         if !step.events.is_empty() {
             let at = step.at;
-            let _ = self.book.write(at, step.events.into_iter().map(|body| (at, body)))?;
+            self.write(at, step.events.into_iter().map(|body| (at, body)).collect())?;
         }
         for effect in step.effects {
             self.busy_at = Instant::now();
@@ -191,7 +234,7 @@ impl Driver {
             return Ok(());
         }
         let first = self.book.seq().next().0;
-        let _ = self.book.write(now(), events.clone())?;
+        self.write(now(), events.clone())?;
         for (seq, (at, body)) in (first..).zip(events) {
             self.kernel.apply(&Event { seq: Seq(seq), at, body });
         }
@@ -199,7 +242,7 @@ impl Driver {
     }
 
     fn ring_timers(&mut self) {
-        let awake = self.awake_ms();
+        let awake = awake_ms();
         let due: Vec<TimerKey> =
             self.timers.iter().filter(|(_, (at, _))| *at <= awake).map(|(key, _)| key.clone()).collect();
         for key in due {
@@ -211,16 +254,27 @@ impl Driver {
 
     fn next_timer(&self) -> Option<Duration> {
         let next = self.timers.values().map(|(at, _)| *at).min()?;
-        Some(Duration::from_millis(next.saturating_sub(self.awake_ms())))
+        Some(Duration::from_millis(next.saturating_sub(awake_ms())))
     }
 
-    fn awake_ms(&self) -> u64 {
-        u64::try_from(self.awake.elapsed().as_millis()).unwrap_or(u64::MAX)
+    /// Notices that the wall clock and the awake clock went apart since the last turn.
+    fn notice_sleep(&mut self) {
+        let (at, awake) = (now(), awake_ms());
+        let (last_at, last_awake) = std::mem::replace(&mut self.clocks, (at, awake));
+        let expected = last_at.plus(Duration::from_millis(awake.saturating_sub(last_awake)));
+        if at.since(expected).max(expected.since(at)) > APART {
+            self.inputs.push_back(Input::Woke);
+        }
     }
 
     fn is_idle(&self) -> bool {
+        let Some(after) = self.world.idle_after else { return false };
         let is_quiet = self.desks.is_empty() && self.timers.is_empty() && self.inputs.is_empty();
-        is_quiet && self.world.idle_after.is_some_and(|after| self.busy_at.elapsed() >= after)
+        let is_alone = self.events.receiver_count() == 0 && self.door.visits().last().elapsed() >= after;
+        is_quiet
+            && is_alone
+            && self.busy_at.elapsed() >= after
+            && self.kernel.delegations().values().all(Delegation::is_ended)
     }
 }
 

@@ -47,6 +47,9 @@ pub use preview::Preview;
 pub struct Kernel {
     seq: Seq,
     at: Option<Stamp>,
+    /// The boot whose awake clock the clocks are kept on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    boot: Option<String>,
     limits: Total,
     delegations: BTreeMap<DelegationId, Delegation>,
     pending: BTreeMap<CommandId, Pending>,
@@ -65,6 +68,8 @@ pub struct Kernel {
 struct Saved {
     seq: Seq,
     at: Option<Stamp>,
+    #[serde(default)]
+    boot: Option<String>,
     limits: Total,
     delegations: BTreeMap<DelegationId, Delegation>,
     pending: BTreeMap<CommandId, Pending>,
@@ -74,9 +79,9 @@ struct Saved {
 
 impl From<Saved> for Kernel {
     fn from(saved: Saved) -> Self {
-        let Saved { seq, at, limits, delegations, pending, known, order } = saved;
+        let Saved { seq, at, boot, limits, delegations, pending, known, order } = saved;
         let (index, brief) = (Index::default(), Brief::default());
-        let mut kernel = Self { seq, at, limits, delegations, pending, known, order, index, brief };
+        let mut kernel = Self { seq, at, boot, limits, delegations, pending, known, order, index, brief };
         kernel.rebuild();
         kernel
     }
@@ -111,10 +116,11 @@ impl Kernel {
             effects: Vec::new(),
         };
         match input {
-            Input::Command(command) => turn.command(*command),
+            Input::Command(command) => turn.command(&command),
             Input::Report(report) => turn.report(report),
             Input::Timer { key, epoch } => turn.timer(&key, epoch),
             Input::Recovered(observed) => turn.recover(observed),
+            Input::Woke => turn.woke(),
             Input::Settings { settings, by } => {
                 let changed = p::SettingsChanged { settings: Some(settings), by, ..Default::default() };
                 turn.emit(Body::SettingsChanged(changed));

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::event::payload::Proof;
+use super::handoff::{Decision, Handoff};
 use super::id::{CommandId, DelegationId, QuestionId, SubtaskId, TaskId};
 use super::key::{NodeKey, SourceId};
 use super::time::Stamp;
@@ -72,10 +73,16 @@ pub enum Verb {
     Rollback {
         reason: Option<String>,
     },
+    /// Moves deadlines, with all below: to a moment, or by so much. Never to an earlier one.
     Raise {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         tokens: Option<u64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<super::usage::Usd>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         deadline: Option<Stamp>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by_ms: Option<u64>,
     },
 }
 
@@ -118,6 +125,12 @@ pub struct Spec {
     /// Where its agents work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
+    /// Why it is handed over, where that was weighed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Box<Decision>>,
+    /// Who hands what to whom, and under which rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<Box<Handoff>>,
     pub limits: Limits,
     pub subtasks: Vec<StepSpec>,
 }

@@ -55,6 +55,13 @@ impl Stamp {
         Self::from_millis(self.millis().saturating_add(millis))
     }
 
+    /// Returns the moment so much earlier.
+    #[must_use]
+    pub fn minus(self, span: Duration) -> Self {
+        let millis = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
+        Self::from_millis(self.millis().saturating_sub(millis))
+    }
+
     /// Returns the time from `earlier` to this moment; zero if it is not earlier.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.millis() - earlier.millis()).unwrap_or(0))

@@ -21,6 +21,11 @@ use crate::model::{Model, NodeIx, text as clean};
 /// A title may take this much; the other columns are short.
 const WIDEST_TITLE: usize = 60;
 
+/// A title is cut no further than this to make room for the rest.
+const NARROWEST_TITLE: usize = 24;
+
+const GAP: &str = "  ";
+
 /// Who gave it and who got it.
 const WIDEST_PARTIES: usize = 32;
 
@@ -35,13 +40,18 @@ struct Line {
 
 /// Returns the trees below these nodes, and a line that sums them up.
 pub fn tree(model: &Model, chosen: &[NodeIx], now: Stamp) -> String {
+    tree_within(model, chosen, now, usize::MAX)
+}
+
+/// The same, no line wider than this: titles are cut first, then whatever stands last.
+pub fn tree_within(model: &Model, chosen: &[NodeIx], now: Stamp, within: usize) -> String {
     let mut lines = Vec::new();
     for ix in chosen {
         walk(model, *ix, now, &mut lines);
     }
-    let mut text = layout(&lines);
+    let mut text = layout(&lines, within);
     if !lines.is_empty() {
-        let _ = writeln!(text, "\n{}", summary(model, chosen));
+        let _ = writeln!(text, "\n{}", fit(&summary(model, chosen), within));
     }
     text
 }
@@ -143,20 +153,22 @@ fn fallback_title(node: &Node) -> String {
     clean::line(&task.or_else(|| node.keys.first().map(ToString::to_string)).unwrap_or_default()).into()
 }
 
-fn layout(lines: &[Line]) -> String {
+fn layout(lines: &[Line], within: usize) -> String {
     let widest = |column: fn(&Line) -> &str| lines.iter().map(|line| width(column(line))).max().unwrap_or(0);
-    let title = widest(|line| &line.title);
+    let widest_title = widest(|line| &line.title);
     let mut widths = [0; COLUMNS];
     for line in lines {
         for (widest, cell) in widths.iter_mut().zip(&line.columns) {
             *widest = (*widest).max(width(cell));
         }
     }
+    let rest: usize = widths.iter().map(|cells| cells + GAP.len()).sum();
+    let title = widest_title.min(within.saturating_sub(rest).max(NARROWEST_TITLE));
     let mut text = String::new();
     for line in lines {
-        let mut row = pad(&line.title, title);
+        let mut row = pad(&fit(&line.title, title), title);
         for ((cell, cells), right) in line.columns.iter().zip(widths).zip(RIGHT) {
-            row.push_str("  ");
+            row.push_str(GAP);
             if right {
                 row.push_str(&" ".repeat(cells.saturating_sub(width(cell))));
                 row.push_str(cell);
@@ -164,7 +176,7 @@ fn layout(lines: &[Line]) -> String {
                 row.push_str(&pad(cell, cells));
             }
         }
-        text.push_str(row.trim_end());
+        text.push_str(&fit(row.trim_end(), within));
         text.push('\n');
     }
     text
@@ -222,5 +234,40 @@ pub fn symbol(word: StatusWord) -> &'static str {
         StatusWord::TimedOut => "⧖",
         StatusWord::Stale => "◌",
         StatusWord::Unknown => "?",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::event::Event;
+    use crate::model::fact::{Fact, SourceFact};
+    use crate::model::id::Seq;
+    use crate::model::key::{SourceId, SourceKind};
+    use crate::source::journal;
+    use crate::synth::Fleet;
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal_and_without_one_nothing_is_cut() {
+        let now = Stamp::from_millis(1_790_000_000_000);
+        let mut model = Model::default();
+        let opened = SourceFact::Opened { kind: SourceKind::Engine, root: "/project".into() };
+        let _ = model.apply(Fact::source(SourceId(0), opened));
+        let fleet = Fleet { ended: 5, live: 5, subtasks: 6, seed: 3, now };
+        for (seq, (at, body)) in (1..).zip(fleet.events()) {
+            let mut facts = Vec::new();
+            journal::facts(Event { seq: Seq(seq), at, body }, SourceId(0), &mut facts);
+            let _ = model.apply_all(facts);
+        }
+        let roots: Vec<NodeIx> = model.roots().collect();
+        let whole = tree(&model, &roots, now);
+        let widest = whole.lines().map(width).max().unwrap();
+        assert!(widest > 100, "{widest}");
+        for within in [1, 20, 80, 100, widest] {
+            let cut = tree_within(&model, &roots, now, within);
+            assert_eq!(cut.lines().count(), whole.lines().count());
+            assert!(cut.lines().all(|line| width(line) <= within), "{within}\n{cut}");
+        }
+        assert_eq!(tree_within(&model, &roots, now, widest), whole);
     }
 }

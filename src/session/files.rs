@@ -113,9 +113,13 @@ pub struct Feed {
 
 /// One line of `host.jsonl`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Answer {
     /// When the host wrote it.
     pub at: Stamp,
+    /// The same on the awake clock of this boot, in milliseconds.
+    #[serde(default)]
+    pub awake_ms: u64,
     /// What it says.
     #[serde(flatten)]
     pub said: Said,
@@ -135,6 +139,9 @@ pub enum Said {
         /// Its main process.
         #[serde(flatten)]
         process: Process,
+        /// How long it may run from here on, if there is an end to it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        remaining_ms: Option<u64>,
     },
     /// An order was carried out, as far as `still_running` says.
     Did(Did),
@@ -190,6 +197,9 @@ pub struct Did {
     /// After continue: how many are stopped all the same.
     #[serde(default)]
     pub still_stopped: usize,
+    /// After freeze, continue and deadline: how long it may still run, if there is an end to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remaining_ms: Option<u64>,
 }
 
 /// How the agent ended: `exit.json`, durable before the host leaves.

@@ -4,8 +4,9 @@ use std::fs::{File, TryLockError};
 use std::io::{self, BufRead, BufReader};
 
 use super::error::{Error, Result};
-use super::files::{Answer, Exit, HostFile, Said, read};
+use super::files::{Answer, Did, Exit, HostFile, Said, read};
 use super::folder::Folder;
+use super::tail::Tail;
 use super::tree::Process;
 use crate::store::process::boot_id;
 
@@ -74,6 +75,34 @@ fn host(folder: &Folder) -> Result<Option<HostFile>> {
     }
 }
 
+/// Returns how much of an agent's time is left by its host's word, at this moment of the awake clock; `None`
+/// if there is no end to it, or if the host said nothing of it.
+pub fn remaining_ms(folder: &Folder, awake_ms: u64) -> Option<u64> {
+    let mut left = None;
+    for line in Tail::new(folder.answers()).lines().unwrap_or_default() {
+        let Ok(Answer { awake_ms, said, .. }) = serde_json::from_slice(&line.bytes) else { continue };
+        match said {
+            Said::Started { remaining_ms, .. } => left = Some((remaining_ms, Some(awake_ms))),
+            Said::Did(Did { order, remaining_ms, .. }) => match (order.as_str(), left) {
+                ("continue", _) | ("deadline", Some((_, Some(_)))) => {
+                    left = Some((remaining_ms, Some(awake_ms)));
+                }
+                ("freeze" | "deadline", _) => left = Some((remaining_ms, None)),
+                (_, _) => {}
+            },
+            Said::Ready { .. }
+            | Said::Refused { .. }
+            | Said::Fed { .. }
+            | Said::NotFed { .. }
+            | Said::Pids { .. }
+            | Said::Unreadable { .. }
+            | Said::Exited => {}
+        }
+    }
+    let (remaining, since) = left?;
+    Some(remaining?.saturating_sub(since.map_or(0, |since| awake_ms.saturating_sub(since))))
+}
+
 /// Returns the processes that a host last spoke of: its newest list, and what it named since.
 pub fn last_pids(folder: &Folder) -> Result<Vec<Process>> {
     let path = folder.answers();
@@ -88,7 +117,7 @@ pub fn last_pids(folder: &Folder) -> Result<Vec<Process>> {
         // A torn last line, or an answer of a later release.
         let Ok(answer) = serde_json::from_slice::<Answer>(&line) else { continue };
         match answer.said {
-            Said::Started { process } => pids.push(process),
+            Said::Started { process, .. } => pids.push(process),
             Said::Pids { pids: listed } => pids = listed,
             Said::Did(did) => pids.extend(did.pids),
             Said::Ready { .. }

@@ -30,6 +30,18 @@ impl Tail {
         Self { path, file: None, offset: 0 }
     }
 
+    /// Follows a file from the first line in its last so many bytes.
+    pub fn near_end(path: PathBuf, bytes: u64) -> Self {
+        let length = std::fs::metadata(&path).map_or(0, |meta| meta.len());
+        let mut tail = Self { path, file: None, offset: length.saturating_sub(bytes) };
+        if tail.offset > 0 {
+            // The first line is most likely cut: it is only skipped. What cannot be read now is read later.
+            let cut = tail.fresh().ok().flatten().and_then(|fresh| memchr::memchr(b'\n', &fresh));
+            tail.offset += cut.map_or(0, |end| end as u64 + 1);
+        }
+        tail
+    }
+
     /// Returns the lines that were completed since the last call.
     pub fn lines(&mut self) -> io::Result<Vec<Line>> {
         let mut lines = Vec::new();

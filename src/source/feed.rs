@@ -45,9 +45,18 @@ pub struct Following {
 /// The channel is bounded by its maker: when it is full the feed waits, and what changes meanwhile is
 /// read in one go afterwards. When nobody receives any more, following ends.
 pub fn follow(
-    mut feed: impl Feed,
+    feed: impl Feed,
     clock: impl Fn() -> Stamp + Send + 'static,
     out: SyncSender<Batch>,
+) -> std::io::Result<Following> {
+    follow_into(feed, clock, move |batch| out.send(batch).is_ok())
+}
+
+/// Follows a feed: hands over what it tells, until `tell` says that nobody receives any more.
+pub fn follow_into(
+    mut feed: impl Feed,
+    clock: impl Fn() -> Stamp + Send + 'static,
+    mut tell: impl FnMut(Batch) -> bool + Send + 'static,
 ) -> std::io::Result<Following> {
     let stop = Arc::new(AtomicBool::new(false));
     let mut watch = Watch::new();
@@ -59,7 +68,7 @@ pub fn follow(
             watch.want(&feed.watched());
             let batch = feed.poll(clock());
             let more = batch.more;
-            if !batch.facts.is_empty() && out.send(batch).is_err() {
+            if !batch.facts.is_empty() && !tell(batch) {
                 return;
             }
             if !more {

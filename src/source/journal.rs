@@ -163,10 +163,11 @@ impl Teller<'_> {
     fn command_accepted(&mut self, data: p::CommandAccepted) {
         let on = data.delegation_id.as_ref().map(|id| target(id, data.subtask_id.as_ref()));
         let accepted = CommandFact::Accepted {
-            kind: data.kind.unwrap_or_default(),
+            kind: data.kind.clone().unwrap_or_default(),
             target: on,
             by: data.by,
-            options: data.options,
+            // What a start was given is told by the start itself; a receipt need not hold all of it again.
+            options: data.options.filter(|_| data.kind.as_deref() != Some("start")),
             deadline: data.deadline,
         };
         self.about(About::Command(data.command_id, accepted));

@@ -1,8 +1,11 @@
-//! What tells a process from a later one with the same pid: its start time and the machine's boot.
+//! What tells a process from a later one with the same pid: its start time and the machine's boot; and the
+//! clock that all processes of a boot share.
 //!
 //! Linux says both under `/proc`; elsewhere neither is known, and a lock is trusted by itself.
 
 use std::fs;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// Returns when a process started, in ticks since boot; `None` if there is no such process or no `/proc`.
 ///
@@ -18,6 +21,17 @@ pub fn start_of(pid: u32) -> Option<u64> {
     let is_over =
         matches!(fields.first(), Some(&("Z" | "X"))) && matches!(fields.get(THREADS), Some(&("0" | "1")));
     fields.get(START).filter(|_| !is_over)?.parse().ok()
+}
+
+/// Returns milliseconds on the clock that all processes of this boot share, and that stands still while the
+/// machine sleeps; where the system has no such clock, it stands still only while this process lives.
+pub fn awake_ms() -> u64 {
+    static FIRST: OnceLock<(Instant, Duration)> = OnceLock::new();
+    let (first, at) = FIRST.get_or_init(|| {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+        (Instant::now(), Duration::try_from(now).unwrap_or_default())
+    });
+    u64::try_from((*at + first.elapsed()).as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Returns this boot's id.
@@ -44,9 +58,9 @@ mod tests {
     fn one_that_ended_and_was_not_waited_for_has_none_either() {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let state = || fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
-        let give_up = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        let give_up = Instant::now() + Duration::from_secs(30);
         while !state().contains(") Z ") {
-            assert!(std::time::Instant::now() < give_up, "{}", state());
+            assert!(Instant::now() < give_up, "{}", state());
         }
         assert_eq!(start_of(child.id()), None);
         child.wait().unwrap();

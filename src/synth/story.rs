@@ -350,7 +350,8 @@ fn step_id(step: usize) -> SubtaskId {
     format!("st-{}", step + 1).into()
 }
 
-fn decision(pattern: &str) -> Decision {
+/// Makes up why something was delegated.
+pub fn decision(pattern: &str) -> Decision {
     Decision {
         should_delegate: Some(true),
         confidence: Some(75.0),

@@ -27,13 +27,13 @@ fn step(id: &str, on: &[&str]) -> StepSpec {
     }
 }
 
-fn graph(steps: &[(&str, &[&str])]) -> Spec {
+pub fn graph(steps: &[(&str, &[&str])]) -> Spec {
     let subtasks = steps.iter().map(|(id, on)| step(id, on)).collect();
     let limits = Limits { auto_retry: false, continue_on_partial_failure: true, ..Limits::default() };
     Spec { subtasks, limits, ..Spec::default() }
 }
 
-fn with(spec: Spec, change: impl FnOnce(&mut Limits)) -> Spec {
+pub fn with(spec: Spec, change: impl FnOnce(&mut Limits)) -> Spec {
     let mut spec = spec;
     change(&mut spec.limits);
     spec
@@ -44,14 +44,14 @@ fn start(world: &mut World, id: &str, spec: Spec) -> Vec<Body> {
 }
 
 /// A world in which `del-a` has begun, and every agent that could start runs.
-fn running(spec: Spec) -> World {
+pub fn running(spec: Spec) -> World {
     let mut world = World::new();
     start(&mut world, "del-a", spec);
     world.obey_all();
     world
 }
 
-fn refusal(world: &World, id: &str) -> (String, String) {
+pub fn refusal(world: &World, id: &str) -> (String, String) {
     match world.kernel.outcome(&id.into()) {
         Some(CommandOutcome::Refused { code, reason }) => {
             (code.clone().unwrap_or_default(), reason.clone().unwrap_or_default())
@@ -60,18 +60,18 @@ fn refusal(world: &World, id: &str) -> (String, String) {
     }
 }
 
-fn proof(world: &World, id: &str) -> String {
+pub fn proof(world: &World, id: &str) -> String {
     match world.kernel.outcome(&id.into()) {
         Some(CommandOutcome::Confirmed { proof }) => proof.clone().unwrap_or_default(),
         other => panic!("{id} is {other:?}"),
     }
 }
 
-fn is_pending(world: &World, id: &str) -> bool {
+pub fn is_pending(world: &World, id: &str) -> bool {
     world.kernel.outcome(&id.into()) == Some(&CommandOutcome::Accepted)
 }
 
-fn end(world: &mut World, step: &str, verdict: quarterdeck::engine::kernel::input::Verdict) -> Vec<Body> {
+pub fn end(world: &mut World, step: &str, verdict: quarterdeck::engine::kernel::input::Verdict) -> Vec<Body> {
     let session = world.session("del-a", step);
     world.exit(&session, verdict)
 }
@@ -631,17 +631,6 @@ fn what_cannot_be_told_in_time_is_refused() {
     world.command("t", Verb::Tell { text: "faster".into() }, "del-a", Some("a"));
     end(&mut world, "a", done("fine"));
     assert_eq!(refusal(&world, "t").0, "gone");
-}
-
-#[test]
-fn a_raised_deadline_moves_the_timer() {
-    let spec = with(graph(&[("a", &[])]), |limits| limits.subtask_timeout_ms = Some(5_000));
-    let mut world = running(spec);
-    let deadline = Some(world.at().plus(Duration::from_mins(1)));
-    world.command("up", Verb::Raise { tokens: None, cost: None, deadline }, "del-a", Some("a"));
-    assert_eq!(proof(&world, "up"), "done");
-    world.next_timer();
-    assert_eq!(world.now_ms, 60_000);
 }
 
 #[test]

@@ -51,6 +51,8 @@ pub struct World {
     pub timers: BTreeMap<TimerKey, (u64, u64)>,
     pub late: Vec<(TimerKey, u64)>,
     pub now_ms: u64,
+    /// How long the machine slept: the wall clock is so much ahead of the awake one.
+    pub asleep_ms: u64,
     pub steps: u64,
     /// The kernel as it was saved, at some place of the journal.
     pub saved: Option<(Seq, String)>,
@@ -79,6 +81,7 @@ impl World {
             timers: BTreeMap::new(),
             late: Vec::new(),
             now_ms: 0,
+            asleep_ms: 0,
             steps: 0,
             saved: None,
             watch: Watch::default(),
@@ -87,7 +90,7 @@ impl World {
     }
 
     pub fn at(&self) -> Stamp {
-        Stamp::from_millis(START + i64::try_from(self.now_ms).unwrap())
+        Stamp::from_millis(START + i64::try_from(self.now_ms + self.asleep_ms).unwrap())
     }
 
     pub fn tick(&mut self) -> Tick {
@@ -282,7 +285,8 @@ impl World {
                 let exit = exit(failed("ended by a signal"));
                 return self.give(Input::Report(Report::Exited { session: session.clone(), exit }));
             }
-            Order::CloseStdin | Order::Deadline { .. } => Did::Other,
+            Order::Deadline { remaining_ms } => Did::Timed { remaining_ms },
+            Order::CloseStdin => Did::Other,
         };
         self.give(Input::Report(Report::Answered { session: session.clone(), order, did, pids: vec![7, 8] }))
     }

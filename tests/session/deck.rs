@@ -99,7 +99,7 @@ impl Deck {
     pub fn main(&self) -> Option<Process> {
         self.said()
             .into_iter()
-            .find_map(|said| if let Said::Started { process } = said { Some(process) } else { None })
+            .find_map(|said| if let Said::Started { process, .. } = said { Some(process) } else { None })
     }
 
     /// Gives an order and returns what it came to.

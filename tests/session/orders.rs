@@ -5,9 +5,11 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use quarterdeck::session::files::{Order, Reason, Said, What};
+use quarterdeck::session::look::remaining_ms;
 use quarterdeck::session::order;
 use quarterdeck::session::signal::{Sent, send};
 use quarterdeck::session::tree::{self, Life};
+use quarterdeck::store::process::awake_ms;
 use rustix::process::Signal;
 
 use crate::deck::{Deck, let_pass, ticks};
@@ -135,6 +137,34 @@ fn a_deadline_can_be_moved() {
     deck.order("later", What::Deadline { remaining_ms: None });
     deck.order("now", What::Deadline { remaining_ms: Some(1) });
     assert_eq!(deck.exit().reason, Reason::Deadline);
+}
+
+#[test]
+fn a_host_says_how_much_time_is_left_and_a_new_engine_takes_its_word() {
+    let deck = Deck::simulated(&["stall"]).deadline(600_000).start();
+    deck.wait_for("the agent to start", || deck.main());
+    let left = || remaining_ms(&deck.folder, awake_ms()).unwrap();
+    assert!((590_000..=600_000).contains(&left()), "{}", left());
+    let told = deck.order("freeze", What::Freeze).remaining_ms.unwrap();
+    let_pass(A_WHILE);
+    assert_eq!(left(), told, "the clock of a frozen agent stands");
+    let told = deck.order("later", What::Deadline { remaining_ms: Some(900_000) }).remaining_ms;
+    assert_eq!((told, left()), (Some(900_000), 900_000), "it stands also with a new deadline");
+    deck.order("continue", What::Continue);
+    deck.wait_for("the clock to go on", || (left() < 900_000).then_some(()));
+    deck.order("without", What::Deadline { remaining_ms: None });
+    assert_eq!(remaining_ms(&deck.folder, awake_ms()), None);
+}
+
+#[test]
+fn an_agent_that_is_being_ended_gets_no_more_time() {
+    let deck = Deck::simulated(&["ignore-term", "say:up", "stall"]).grace(600_000).start();
+    deck.wait_for_output("up");
+    order(&deck.folder, &Order { id: "end".into(), what: END }).unwrap();
+    let more = What::Deadline { remaining_ms: Some(1) };
+    order(&deck.folder, &Order { id: "more".into(), what: more }).unwrap();
+    let is_refused = |said: &Said| matches!(said, Said::Refused { id, .. } if id == "more");
+    deck.wait_for("the refusal", || deck.said().iter().any(is_refused).then_some(()));
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! One session as the driver sees it: its folder read on from where the log ends, and what that means.
 
-use std::fs::{File, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 
+use super::log::Log;
 use crate::agent::command::CommandAdapter;
-use crate::agent::log::{Cursor, Entry, LogLine, Origin, Status};
+use crate::agent::log::{Entry, LogLine, Origin, Status};
 use crate::agent::{Adapter, Command, End, Input, Step};
 use crate::engine::kernel::input::{Exit, Host, Verdict};
 use crate::model::event::{Body, payload as p};
@@ -14,9 +14,12 @@ use crate::model::id::{DelegationId, SessionId, SubtaskId};
 use crate::session::files::{Answer, Said};
 use crate::session::tail::Tail;
 use crate::session::{self, Folder, Launched, State};
+use crate::store::process::awake_ms;
 
+/// The session's log, in its folder.
+const LOG: &str = "log.jsonl";
 /// How much of a stream is read in one turn: an agent that prints a gigabyte must not hold up the others.
-const BUDGET: usize = 1024 * 1024;
+const BUDGET: usize = 128 * 1024;
 const CHUNK: usize = 64 * 1024;
 
 /// A session that is being looked after.
@@ -24,7 +27,7 @@ pub(super) struct Desk {
     session: SessionId,
     folder: Folder,
     adapter: Box<dyn Adapter>,
-    cursor: Cursor,
+    log: Log,
     answers: Tail,
     out: u64,
     err: u64,
@@ -43,6 +46,8 @@ pub(super) struct News {
     pub exit: Option<Exit>,
     /// The host is gone without a record.
     pub is_gone: bool,
+    /// There is more to read than was read in this turn.
+    pub more: bool,
 }
 
 impl Desk {
@@ -55,14 +60,15 @@ impl Desk {
     /// Takes up a session of an earlier engine: what its log holds is known already.
     pub fn adopt(session: SessionId, folder: Folder) -> Self {
         let mut desk = Self::new(session, folder);
-        let log = std::fs::read_to_string(desk.folder.0.join("log.jsonl")).unwrap_or_default();
-        for line in log.lines().filter_map(|line| serde_json::from_str::<LogLine>(line).ok()) {
-            desk.cursor.note(&line.from);
-            desk.note_result(&line.entry);
-            desk.adapter.recall(&line);
-        }
-        desk.out = desk.cursor.next(Origin::Out);
-        desk.err = desk.cursor.next(Origin::Err);
+        let path = desk.folder.0.join(LOG);
+        desk.log = Log::adopt(path, |line| {
+            if let Some(summary) = result_of(&line.entry) {
+                desk.summary = Some(summary.to_owned());
+            }
+            desk.adapter.recall(line);
+        });
+        desk.out = desk.log.next(Origin::Out);
+        desk.err = desk.log.next(Origin::Err);
         desk
     }
 
@@ -71,7 +77,7 @@ impl Desk {
         Self {
             session,
             adapter: Box::<CommandAdapter>::default(),
-            cursor: Cursor::default(),
+            log: Log::new(folder.0.join(LOG)),
             answers,
             out: 0,
             err: 0,
@@ -91,6 +97,7 @@ impl Desk {
                 pid: Some(host.process.pid),
                 pid_start: Some(host.process.start),
                 boot_id: host.boot_id,
+                remaining_ms: session::look::remaining_ms(&self.folder, awake_ms()),
                 ..Host::default()
             },
             Ok(_) | Err(_) => Host::default(),
@@ -116,6 +123,7 @@ impl Desk {
             // Only so that the system forgets a host that has left; what it did is in its files.
             let _ = launched.left();
         }
+        news.more = !(out_ended && err_ended);
         match state {
             Some(State::Exited(exit)) if out_ended && err_ended => {
                 let end = End {
@@ -150,20 +158,7 @@ impl Desk {
 
     /// Appends to the session's log what is not in it yet.
     pub fn write_log(&mut self, lines: &[LogLine]) {
-        let path = self.folder.0.join("log.jsonl");
-        let mut text = Vec::new();
-        for line in lines.iter().filter(|line| !self.cursor.has(&line.from)) {
-            if let Ok(json) = serde_json::to_vec(line) {
-                text.extend(json);
-                text.push(b'\n');
-            }
-        }
-        for line in lines {
-            self.cursor.note(&line.from);
-        }
-        let log = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
-        // The log can be made again from what the agent printed; what counts is in the journal.
-        let _ = log.and_then(|mut log| log.write_all(&text));
+        self.log.append(lines);
     }
 
     /// Reads one stream on; returns whether its end was reached.
@@ -190,8 +185,10 @@ impl Desk {
     }
 
     fn keep(&mut self, step: Step, news: &mut News) {
-        for line in &step.log {
-            self.note_result(&line.entry);
+        for line in step.log {
+            if let Some(summary) = result_of(&line.entry) {
+                self.summary = Some(summary.to_owned());
+            }
             if let Entry::Question { id, text, tool, options } = &line.entry {
                 news.questions.push(p::Asked {
                     question_id: id.clone(),
@@ -202,13 +199,12 @@ impl Desk {
                     ..p::Asked::default()
                 });
             }
-        }
-        news.log.extend(step.log);
-    }
-
-    fn note_result(&mut self, entry: &Entry) {
-        if let Entry::Result { summary, .. } = entry {
-            self.summary = Some(summary.clone());
+            // Of what the log would not keep only the place is held: it may be a gigabyte.
+            if self.log.is_full() && matches!(line.entry, Entry::Output { .. }) {
+                self.log.leave_out(&line.from);
+            } else {
+                news.log.push(line);
+            }
         }
     }
 
@@ -232,6 +228,11 @@ impl Desk {
             None => Verdict::Failed { error: "Its end could not be judged.".into(), retryable: true, result },
         }
     }
+}
+
+/// Returns what an agent says that its work came to.
+fn result_of(entry: &Entry) -> Option<&str> {
+    if let Entry::Result { summary, .. } = entry { Some(summary) } else { None }
 }
 
 impl News {

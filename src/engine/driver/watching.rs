@@ -2,8 +2,12 @@
 
 use std::time::Instant;
 
+use serde_json::json;
+
 use super::desk::{Desk, News};
 use super::{Driver, POLL, now};
+use crate::engine::config::FILE;
+use crate::engine::kernel::Total;
 use crate::engine::kernel::input::{Host, Input, Observed, Report};
 use crate::model::command::Command;
 use crate::model::event::{Body, payload as p};
@@ -28,6 +32,7 @@ impl Driver {
             ..p::EngineTurn::default()
         };
         self.record(vec![(now, Body::EngineStarted(started))])?;
+        self.take_limits()?;
         let mut found = Vec::new();
         for session in self.kernel.expected() {
             let Ok(folder) = self.session_folder(&session) else { continue };
@@ -48,6 +53,21 @@ impl Driver {
         self.take(Input::Recovered(found))
     }
 
+    /// Gives the kernel the limits that the project sets, where they are others than before.
+    fn take_limits(&mut self) -> Result<()> {
+        let Total { max_concurrent, max_depth } = self.kernel.limits();
+        let config = &self.world.config;
+        let wanted = (
+            config.max_concurrent.unwrap_or(Total::default().max_concurrent),
+            config.max_depth.unwrap_or(Total::default().max_depth),
+        );
+        if wanted == (max_concurrent, max_depth) {
+            return Ok(());
+        }
+        let settings = json!({ "maxConcurrent": wanted.0, "maxDepth": wanted.1 });
+        self.take(Input::Settings { settings, by: Some(FILE.into()) })
+    }
+
     pub(super) fn watch_files(&mut self) {
         let mut paths = vec![self.book.store().folder.inbox_dir()];
         paths.extend(self.desks.values().map(|desk| desk.folder().0.clone()));
@@ -58,7 +78,7 @@ impl Driver {
         let (disk, folder) = (self.book.store().disk.clone(), self.book.store().folder.clone());
         for (id, text) in inbox::waiting(&*disk, &folder)?.commands {
             match serde_json::from_str::<Command>(text.get()) {
-                Ok(command) => self.take(Input::Command(Box::new(command)))?,
+                Ok(command) => self.give(command)?,
                 Err(error) => {
                     let refused = p::CommandRefused {
                         command_id: id.clone(),
@@ -82,11 +102,13 @@ impl Driver {
         if check_hosts {
             self.last_check = Some(Instant::now());
         }
+        self.behind = false;
         let sessions: Vec<SessionId> = self.desks.keys().cloned().collect();
         for session in sessions {
             self.busy_at = Instant::now();
             let Some(desk) = self.desks.get_mut(&session) else { continue };
             let news = desk.read(check_hosts);
+            self.behind |= news.more;
             self.tell(&session, news)?;
         }
         Ok(())
@@ -123,14 +145,14 @@ impl Driver {
     fn report_of(&self, session: &SessionId, said: Said) -> Option<Report> {
         let session = session.clone();
         match said {
-            Said::Started { process } => {
+            Said::Started { process, remaining_ms } => {
                 let channel = self.listens(&session);
                 let host = Host {
                     pid: Some(process.pid),
                     pid_start: Some(process.start),
                     boot_id: boot_id(),
                     channel,
-                    remaining_ms: None,
+                    remaining_ms,
                 };
                 Some(Report::Started { session, host })
             }
@@ -154,6 +176,7 @@ fn what_it_did(did: &Did) -> crate::engine::kernel::input::Did {
     match did.order.as_str() {
         "freeze" if did.still_running == 0 => Kernel::Froze,
         "continue" if did.still_stopped == 0 => Kernel::Continued,
+        "deadline" => Kernel::Timed { remaining_ms: did.remaining_ms },
         _ => Kernel::Other,
     }
 }

@@ -386,6 +386,7 @@ impl Turn<'_> {
         match did {
             Did::Froze => self.froze(&at, order, pids),
             Did::Continued => self.continued(&at, order, pids),
+            Did::Timed { remaining_ms } => self.timed(&at, order, remaining_ms),
             Did::Other => {}
         }
     }

@@ -7,14 +7,23 @@ use crate::model::id::{CommandId, DelegationId, SessionId};
 use crate::model::time::Stamp;
 
 use super::Turn;
+use super::control::turn;
 use super::effect::{Effect, Order, TimerKey};
 use super::fold::DEADLINE;
-use super::state::{Clock, State};
+use super::state::{Clock, Phase, State, Task};
+
+/// A deadline that was told may be off by so much before it is told anew.
+const OFF: Duration = Duration::from_secs(2);
 
 impl Turn<'_> {
     /// Returns the moment so much later.
     pub(super) fn later(&self, span_ms: u64) -> Stamp {
         self.tick.at.plus(Duration::from_millis(span_ms))
+    }
+
+    /// Returns the moment so much later on the awake clock.
+    pub(super) fn due(&self, span_ms: u64) -> u64 {
+        self.tick.awake_ms.saturating_add(span_ms)
     }
 
     fn until(&self, deadline: Stamp) -> u64 {
@@ -36,7 +45,7 @@ impl Turn<'_> {
     pub(super) fn run_clock(&mut self, id: &DelegationId, index: u32, remaining_ms: Option<u64>) {
         let Some(task) = self.kernel.task(id, index) else { return };
         let (Some(session), Some(remaining)) = (task.session(), remaining_ms) else { return };
-        let at_ms = self.tick.awake_ms.saturating_add(remaining);
+        let at_ms = self.due(remaining);
         let (session, epoch) = (session.id.clone(), task.epoch);
         let key = TimerKey::Subtask(id.clone(), task.spec.id.clone());
         self.kernel.brief.due.insert(session, at_ms);
@@ -44,15 +53,11 @@ impl Turn<'_> {
     }
 
     /// Sets the timer of a delegation whose clock runs.
-    pub(super) fn run_delegation_clock(&mut self, id: &DelegationId, remaining_ms: Option<u64>) {
-        let (Some(delegation), Some(remaining)) = (self.kernel.delegations.get(id), remaining_ms) else {
-            return;
-        };
-        let at_ms = self.tick.awake_ms.saturating_add(remaining);
-        let effect =
-            Effect::SetTimer { key: TimerKey::Delegation(id.clone()), at_ms, epoch: delegation.epoch };
-        self.kernel.brief.delegation_due.insert(id.clone(), at_ms);
-        self.effects.push(effect);
+    pub(super) fn run_delegation_clock(&mut self, id: &DelegationId) {
+        let Some(delegation) = self.kernel.delegations.get(id) else { return };
+        let Some(at_ms) = delegation.clock.due_ms else { return };
+        let key = TimerKey::Delegation(id.clone());
+        self.effects.push(Effect::SetTimer { key, at_ms, epoch: delegation.epoch });
     }
 
     /// Returns what is left of a delegation's time.
@@ -61,10 +66,52 @@ impl Turn<'_> {
         if clock.remaining_ms.is_some() {
             return clock.remaining_ms;
         }
-        match self.kernel.brief.delegation_due.get(id) {
+        match clock.due_ms {
             Some(due) => Some(due.saturating_sub(self.tick.awake_ms)),
             None => clock.deadline.map(|deadline| self.until(deadline)),
         }
+    }
+
+    /// Tells every deadline anew that is another moment than it was told to be.
+    pub(super) fn woke(&mut self) {
+        for session in self.kernel.expected() {
+            self.retell_session(&session, None);
+        }
+        let ids: Vec<DelegationId> = self.kernel.delegations.keys().cloned().collect();
+        for id in ids {
+            self.retell_delegation(&id);
+        }
+    }
+
+    /// Lets the clock of a running session go on with what is left of it, by its host or by our own clock.
+    pub(super) fn retell_session(&mut self, session: &SessionId, told_ms: Option<u64>) {
+        let Some(at) = self.locate(session) else { return };
+        let Some(live) = self.kernel.task(&at.delegation, at.index).and_then(Task::session) else { return };
+        let (Phase::Started, Some(deadline)) = (live.phase, live.clock.deadline) else { return };
+        let Some(left) = told_ms.or_else(|| self.left_of(session, live.clock)) else { return };
+        if self.is_off(deadline, left) {
+            let clock = Clock::running(Some(self.later(left)));
+            self.emit(Body::SubtaskResumed(turn(&at, None, Vec::new(), clock)));
+        }
+        self.run_clock(&at.delegation, at.index, Some(left));
+    }
+
+    /// Lets the clock of a running delegation go on with what is left of it.
+    pub(super) fn retell_delegation(&mut self, id: &DelegationId) {
+        let Some(delegation) = self.kernel.delegations.get(id) else { return };
+        let Some(deadline) = delegation.clock.deadline.filter(|_| !delegation.expired) else { return };
+        let is_of_this_boot = delegation.clock.due_ms.is_some();
+        let Some(left) = self.left_of_delegation(id) else { return };
+        if is_of_this_boot && !self.is_off(deadline, left) {
+            self.run_delegation_clock(id);
+            return;
+        }
+        self.run_delegation(p::Turn { delegation_id: id.clone(), ..Default::default() }, Some(left));
+    }
+
+    fn is_off(&self, deadline: Stamp, left: u64) -> bool {
+        let now = self.later(left);
+        deadline.since(now).max(now.since(deadline)) > OFF
     }
 
     /// A step's time is up: its session is ended, and has timed out once that is proven.

@@ -14,13 +14,16 @@ mod start;
 
 use std::time::Duration;
 
-use crate::model::command::{Command, PauseMode, Spec, Verb};
+use crate::model::command::{Command, PauseMode, Verb};
 use crate::model::event::{Body, payload as p};
 use crate::model::id::{CommandId, DelegationId};
 
 use super::spec::{Code, Refusal};
 use super::state::{Delegation, Task};
 use super::{Kernel, Turn};
+
+pub(super) use pause::turn;
+use raise::raise_proof;
 
 /// A delegation, and the one of its steps that is meant.
 type Target<'a> = (&'a Delegation, Option<(u32, &'a Task)>);
@@ -29,22 +32,18 @@ type Target<'a> = (&'a Delegation, Option<(u32, &'a Task)>);
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 impl Turn<'_> {
-    pub(super) fn command(&mut self, command: Command) {
+    pub(super) fn command(&mut self, command: &Command) {
         if self.kernel.known.contains_key(&command.id) {
             // Its receipt tells; it does not act again.
             return;
         }
-        if let Err(refusal) = self.kernel.check(&command) {
-            self.refuse(&command, refusal);
+        if let Err(refusal) = self.kernel.check(command) {
+            self.refuse(command, refusal);
             return;
         }
-        self.supersede(&command);
-        let id = command.id.clone();
-        self.accept_command(&command);
-        if let Verb::Start { spec } = command.verb {
-            self.start(&command.delegation_id, *spec);
-        }
-        self.carry_out(&id);
+        self.supersede(command);
+        self.accept_command(command);
+        self.carry_out(&command.id);
     }
 
     fn refuse(&mut self, command: &Command, refusal: Refusal) {
@@ -63,19 +62,14 @@ impl Turn<'_> {
         // A drain waits for agents to finish, however long they take.
         let is_drain = matches!(command.verb, Verb::Pause { mode: PauseMode::Drain });
         let deadline = (!is_drain).then(|| self.tick.at.plus(ANSWER_WITHIN + grace));
-        let verb = if matches!(command.verb, Verb::Start { .. }) {
-            // The spec stands in the event of the start.
-            Verb::Start { spec: Box::<Spec>::default() }
-        } else {
-            command.verb.clone()
-        };
         self.emit(Body::CommandAccepted(p::CommandAccepted {
             command_id: command.id.clone(),
             kind: Some(command.verb.kind().into()),
             delegation_id: Some(command.delegation_id.clone()),
             subtask_id: command.subtask_id.clone(),
             by: command.by.clone(),
-            options: serde_json::to_value(verb).ok(),
+            // Whole, also a start's: what was accepted is done, though the engine may die before the next event.
+            options: serde_json::to_value(&command.verb).ok(),
             deadline,
             ..Default::default()
         }));
@@ -94,10 +88,11 @@ impl Turn<'_> {
             }
             Verb::Retry { .. } => self.carry_out_retry(&command),
             Verb::Accept { reason } => self.carry_out_accept(&command, reason.as_ref()),
-            Verb::Raise { deadline, .. } => self.carry_out_raise(&command, *deadline),
+            Verb::Raise { deadline, by_ms, .. } => self.carry_out_raise(&command, *deadline, *by_ms),
             Verb::Answer { question_id, answer } => self.carry_out_answer(&command, question_id, answer),
             Verb::Tell { text } => self.carry_out_tell(&command, text),
-            Verb::Start { .. } | Verb::Approve { .. } | Verb::Reject { .. } | Verb::Rollback { .. } => {}
+            Verb::Start { spec } => self.carry_out_start(&command.delegation_id, spec),
+            Verb::Approve { .. } | Verb::Reject { .. } | Verb::Rollback { .. } => {}
         }
         self.touch(&command.delegation_id);
     }
@@ -135,15 +130,22 @@ impl Turn<'_> {
                 self.refuse(&command, gone);
                 return;
             }
+            Verb::Raise { .. } => {
+                let Some(proof) = raise_proof(&pending.proofs) else {
+                    let gone = Refusal::new(Code::Gone, "It ended before its deadline could move.");
+                    self.refuse(&command, gone);
+                    return;
+                };
+                proof
+            }
             Verb::Start { .. } if !self.kernel.delegations.contains_key(&command.delegation_id) => {
-                let lost = Refusal::new(Code::Gone, "The engine stopped before it began.\nSend it again.");
+                let lost = Refusal::new(Code::Gone, "What was to hand it over ended before it began.");
                 self.refuse(&command, lost);
                 return;
             }
             Verb::Start { .. }
             | Verb::Retry { .. }
             | Verb::Accept { .. }
-            | Verb::Raise { .. }
             | Verb::Approve { .. }
             | Verb::Reject { .. }
             | Verb::Rollback { .. } => "done".into(),
@@ -217,7 +219,7 @@ impl Kernel {
             Verb::Retry { .. } => self.check_retry(command),
             Verb::Skip { .. } => self.check_skip(command),
             Verb::Accept { .. } => self.check_accept(command),
-            Verb::Raise { deadline, .. } => self.check_raise(command, *deadline),
+            Verb::Raise { deadline, by_ms, .. } => self.check_raise(command, *deadline, *by_ms),
             Verb::Answer { question_id, .. } => self.check_answer(command, question_id),
             Verb::Tell { .. } => self.check_tell(command),
             Verb::Approve { .. } | Verb::Reject { .. } | Verb::Rollback { .. } => {

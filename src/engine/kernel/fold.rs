@@ -15,6 +15,8 @@ use super::state::{Clock, CommandOutcome, Delegation, Parent, Pending, Phase, Se
 pub(super) const CUT: &str = "cut";
 /// The level of a delegation whose time is up.
 pub(super) const DEADLINE: &str = "deadline";
+/// What a raise did to a node.
+pub(super) const RAISED: &str = "deadline moved";
 
 impl Kernel {
     /// Takes in an event.
@@ -24,6 +26,7 @@ impl Kernel {
     )]
     pub fn apply(&mut self, event: &Event) {
         self.seq = event.seq;
+        let last = self.at;
         self.at = Some(self.at.map_or(event.at, |last| last.max(event.at)));
         match &event.body {
             Body::Started(data) => self.started(data, event.seq, event.at),
@@ -61,6 +64,7 @@ impl Kernel {
                 self.concluded(&data.command_id, data.kind.as_deref(), outcome, event.at);
             }
             Body::SettingsChanged(data) => self.settings(data),
+            Body::EngineStarted(data) => self.engine_started(data.boot_id.as_ref(), last, event.at),
             body => self.apply_subtask(body),
         }
     }
@@ -131,7 +135,10 @@ impl Kernel {
             cancel: None,
             expired: false,
             hold: None,
-            clock: Clock { deadline: plan.and_then(|plan| plan.deadline), remaining_ms: None },
+            clock: Clock {
+                due_ms: plan.and_then(|plan| plan.due_ms),
+                ..Clock::running(plan.and_then(|plan| plan.deadline))
+            },
             epoch: 0,
             tasks: spec.subtasks.iter().cloned().map(Task::new).collect(),
             tally: super::index::Tally::default(),
@@ -155,17 +162,38 @@ impl Kernel {
         let paused = word == StatusWord::Paused;
         delegation.clock = Clock {
             deadline: data.deadline.filter(|_| !paused),
+            due_ms: data.due_ms.filter(|_| !paused),
             remaining_ms: data.remaining_ms.filter(|_| paused),
         };
         self.count_child(&data.delegation_id);
         self.refresh_below(&data.delegation_id);
+        let pending = data.command_id.as_ref().and_then(|command| self.pending.get_mut(command));
+        if let Some(pending) = pending {
+            let (delegation_id, did) = (Some(data.delegation_id.clone()), Some(RAISED.into()));
+            pending.proofs.push(Proof { delegation_id, did, ..Proof::default() });
+        }
+    }
+
+    /// Where the machine was started anew, the awake clock began again: what is left is taken from the wall
+    /// clock as it was at the last event before. So the time between that event and the power cut is not
+    /// charged, and nor is the time that the machine was off.
+    fn engine_started(&mut self, boot: Option<&String>, last: Option<Stamp>, at: Stamp) {
+        if boot.is_some() && self.boot.as_ref() == boot {
+            return;
+        }
+        let was_off = last.filter(|_| boot.is_some()).map(|last| at.since(last)).unwrap_or_default();
+        self.boot = boot.cloned();
+        for delegation in self.delegations.values_mut() {
+            let clock = &mut delegation.clock;
+            clock.due_ms = None;
+            clock.deadline = clock.deadline.map(|deadline| deadline.plus(was_off));
+        }
     }
 
     fn ended(&mut self, id: &DelegationId, word: StatusWord) {
         let Some(delegation) = self.delegations.get_mut(id) else { return };
         (delegation.status, delegation.hold, delegation.clock) = (word, None, Clock::default());
         delegation.epoch += 1;
-        self.brief.delegation_due.remove(id);
         self.count_child(id);
         self.refresh_below(id);
     }
@@ -230,7 +258,7 @@ impl Kernel {
         if let Some(session) = task.session_mut() {
             session.phase = Phase::Started;
             session.channel = data.channel.unwrap_or(false);
-            session.clock = Clock { deadline: data.deadline, remaining_ms: None };
+            session.clock = Clock::running(data.deadline);
         }
     }
 
@@ -264,7 +292,7 @@ impl Kernel {
         let Some(session) = task.session_mut() else { return };
         session.questions.insert(data.question_id.clone());
         if data.remaining_ms.is_some() {
-            session.clock = Clock { deadline: None, remaining_ms: data.remaining_ms };
+            session.clock = Clock::standing(data.remaining_ms);
             task.epoch += 1;
             self.brief.due.remove(&data.session_id);
         }
@@ -285,21 +313,27 @@ impl Kernel {
         let Some(session) = task.session_mut() else { return };
         session.frozen = frozen;
         session.clock = if data.remaining_ms.is_some() {
-            Clock { deadline: None, remaining_ms: data.remaining_ms }
+            Clock::standing(data.remaining_ms)
         } else {
-            Clock { deadline: data.deadline, remaining_ms: None }
+            Clock::running(data.deadline)
         };
         let session = session.id.clone();
         task.epoch += 1;
         let Some(pending) = data.command_id.as_ref().and_then(|command| self.pending.get_mut(command)) else {
             return;
         };
-        if pending.waits.remove(&session) {
+        let raises = matches!(pending.command.verb, Verb::Raise { .. });
+        let did = match frozen {
+            _ if raises => RAISED,
+            true => "frozen",
+            false => "continued",
+        };
+        if pending.waits.remove(&session) || raises {
             pending.proofs.push(Proof {
                 delegation_id: Some(data.delegation_id.clone()),
                 subtask_id: Some(data.subtask_id.clone()),
                 session_id: Some(session),
-                did: Some(if frozen { "frozen" } else { "continued" }.into()),
+                did: Some(did.into()),
                 pids: data.pids.clone(),
                 ..Proof::default()
             });

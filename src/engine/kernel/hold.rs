@@ -105,13 +105,13 @@ impl Kernel {
                 return self.one_session(command, asked);
             }
             Verb::Tell { .. } => return self.one_session(command, |_| true),
+            Verb::Raise { .. } => return self.timed_hosts(command),
             Verb::Start { .. }
             | Verb::Retry { .. }
             | Verb::Approve { .. }
             | Verb::Reject { .. }
             | Verb::Accept { .. }
-            | Verb::Rollback { .. }
-            | Verb::Raise { .. } => return BTreeSet::new(),
+            | Verb::Rollback { .. } => return BTreeSet::new(),
         }
         for id in &reach.delegations {
             self.refresh_below(id);

@@ -15,7 +15,8 @@ use super::effect::TimerKey;
 pub struct Tick {
     /// The wall clock. One that goes back is held at the last moment that was written.
     pub at: Stamp,
-    /// Milliseconds on the clock that counts only while the machine is awake.
+    /// Milliseconds on the clock that counts only while the machine is awake, the same for every engine of
+    /// this boot.
     pub awake_ms: u64,
     /// Fresh random bits; ids of new sessions come from them.
     pub seed: u64,
@@ -33,6 +34,8 @@ pub enum Input {
     },
     /// A new engine looked at every session that [`super::Kernel::expected`] names.
     Recovered(Vec<(SessionId, Observed)>),
+    /// The machine slept, or its wall clock was set: deadlines are other moments now.
+    Woke,
     /// The settings in force, whole; `maxConcurrent` and `maxDepth` are the kernel's.
     Settings {
         settings: Value,
@@ -105,6 +108,8 @@ pub enum Did {
     Froze,
     /// All of them may run.
     Continued,
+    /// It keeps another deadline: so much is left.
+    Timed { remaining_ms: Option<u64> },
     /// Anything that its end, its clock or its stdin will tell by itself.
     Other,
 }

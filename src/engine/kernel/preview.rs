@@ -27,6 +27,9 @@ impl Kernel {
             preview.subtasks.extend(steps);
             return Ok(preview);
         }
+        if matches!(command.verb, Verb::Raise { .. }) {
+            return Ok(self.preview_raise(command));
+        }
         let descends = matches!(
             command.verb,
             Verb::Pause { .. } | Verb::Resume | Verb::Cancel { .. } | Verb::Skip { .. }

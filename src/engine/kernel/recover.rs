@@ -48,12 +48,8 @@ impl Turn<'_> {
         let Some(live) = self.kernel.task(&at.delegation, at.index).and_then(Task::session) else { return };
         match live.phase {
             Phase::Intended => self.session_started(session, host),
-            Phase::Started => {
-                if live.clock.deadline.is_some() {
-                    let left = host.remaining_ms.or_else(|| self.left_of(session, live.clock));
-                    self.run_clock(&at.delegation, at.index, left);
-                }
-            }
+            // The host has kept the time while no engine did: its word counts.
+            Phase::Started => self.retell_session(session, host.remaining_ms),
             Phase::Over => self.gone(session),
         }
     }
@@ -73,10 +69,7 @@ impl Turn<'_> {
                 State::Queued | State::Live(_) | State::Ended { .. } => {}
             }
         }
-        if delegation.clock.deadline.is_some() && !delegation.expired {
-            let left = self.left_of_delegation(id);
-            self.run_delegation_clock(id, left);
-        }
+        self.retell_delegation(id);
         for (index, until) in backoffs {
             let left = u64::try_from(until.since(self.tick.at).as_millis()).unwrap_or(0);
             self.set_retry_timer(id, index, left);

@@ -53,10 +53,30 @@ pub struct Parent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Clock {
-    /// When it runs out by the wall clock, while it runs.
+    /// When it runs out by the wall clock, while it runs: for people, and where nothing better is known.
     pub deadline: Option<Stamp>,
+    /// When it runs out on the awake clock of this boot, while it runs. A session's host knows that better.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due_ms: Option<u64>,
     /// What is left, while it stands.
     pub remaining_ms: Option<u64>,
+}
+
+impl Clock {
+    /// Returns a clock that stands.
+    pub(super) fn standing(remaining_ms: Option<u64>) -> Self {
+        Self { remaining_ms, ..Self::default() }
+    }
+
+    /// Returns a clock that runs out then.
+    pub(super) fn running(deadline: Option<Stamp>) -> Self {
+        Self { deadline, ..Self::default() }
+    }
+
+    /// Returns whether it ever runs out.
+    pub fn is_set(&self) -> bool {
+        self.deadline.is_some() || self.remaining_ms.is_some()
+    }
 }
 
 /// One step of a delegation.
@@ -176,7 +196,6 @@ pub enum CommandOutcome {
 pub struct Brief {
     /// When a session's time is up, on the awake clock.
     pub due: BTreeMap<SessionId, u64>,
-    pub delegation_due: BTreeMap<DelegationId, u64>,
     /// Sessions whose time was up.
     pub expired: BTreeSet<SessionId>,
     /// Sessions that were ordered to end without a command.

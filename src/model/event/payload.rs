@@ -49,7 +49,7 @@ payloads! {
     Plan {;
         title: String, parent_delegation_id: DelegationId, parent_subtask_id: SubtaskId, path: Vec<String>,
         depth: u32, subtasks: Vec<SubtaskSpec>, handoff: Box<Handoff>, decision: Box<Decision>,
-        budget: Budget, deadline: Stamp, expires_at: Stamp, stale_after_ms: u64, workspace: String,
+        budget: Budget, deadline: Stamp, due_ms: u64, expires_at: Stamp, stale_after_ms: u64, workspace: String,
     }
     /// What may be spent; each limit only where somebody set one.
     Budget {; tokens: u64, cost: Usd }
@@ -71,7 +71,8 @@ payloads! {
     /// `delegation:paused`, `resumed`, `rejected`, `expired`, `archived`
     Turn {
         delegation_id: DelegationId;
-        reason: String, by: String, mode: String, deadline: Stamp, remaining_ms: u64,
+        reason: String, by: String, mode: String, deadline: Stamp, due_ms: u64, remaining_ms: u64,
+        command_id: CommandId,
     }
     /// `delegation:cancelled`
     Cancelled { delegation_id: DelegationId; reason: String, rolled_back: bool, by: String }

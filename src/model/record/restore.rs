@@ -11,6 +11,7 @@ use crate::model::handoff::Handoff;
 use crate::model::key::{Keys, NodeKey, SourceId, SourceKind};
 use crate::model::node::{Models, NodeKind};
 use crate::model::words::{Field, meaning};
+use crate::model::{Model, NodeIx};
 
 /// How many facts most records tell.
 const FACTS: usize = 20;
@@ -39,6 +40,16 @@ pub fn model_facts(record: ModelRecord, source: SourceId, out: &mut Vec<Fact>) {
     let settings = record.settings.into_iter().map(About::Settings);
     let anomalies = record.anomalies.into_iter().map(About::Anomaly);
     out.extend(settings.chain(anomalies).map(|about| Fact { source, at: None, about }));
+}
+
+/// Returns a model of one record alone, and its node.
+pub fn alone(record: &Record) -> (Model, Option<NodeIx>) {
+    let mut told = Vec::new();
+    facts(record.clone(), SourceId(0), &mut told);
+    let mut model = Model::default();
+    let _ = model.apply_all(told);
+    let root = model.roots().next();
+    (model, root)
 }
 
 /// Tells one record again: the delegation, its steps, and what is below them.

@@ -111,6 +111,8 @@ pub enum News {
     Diff { ticket: u64, text: Result<String, String> },
     /// Something for the person to read, in one line.
     Said { text: String, is_error: bool },
+    /// It was done, and there is nothing to say.
+    Nothing,
     /// A theme or key file was changed.
     ThemeChanged,
 }

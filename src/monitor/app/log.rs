@@ -1,18 +1,26 @@
 //! The log of the session that is looked at: its latest lines, with tool calls and their answers brought
 //! together, and text that was streamed in pieces joined.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+
+use ratatui::text::Line;
 
 use super::effect::LogEntry;
 use crate::agent::log::Entry;
 use crate::model::id::SessionId;
 use crate::model::text;
 use crate::model::time::Stamp;
+use crate::monitor::view::panel::output;
+use crate::monitor::view::panel::parts::Look;
+use crate::monitor::view::theme::Theme;
 
 /// How many entries are kept: what a person scrolls through; the whole is on disk.
 const KEPT: usize = 5_000;
 /// A streamed text is joined up to this size, then begins anew: the panel wraps what it shows.
 const LONGEST: usize = 32 * 1024;
+/// So many wrapped lines are kept at least, where there are as many; twice as many at most, so that the oldest
+/// go seldom and what is read does not move.
+const WRAPPED: usize = 4_000;
 
 /// What is shown of one session.
 #[derive(Debug, Default)]
@@ -25,6 +33,34 @@ pub struct Log {
     pub is_cut: bool,
     /// Grows with every change, so that what is wrapped for the screen can be kept.
     pub version: u64,
+    /// The number of the first entry; entries keep their numbers though older ones go.
+    first: u64,
+    /// Entries that changed since they were wrapped, by number.
+    changed: BTreeSet<u64>,
+    wrapped: Option<Wrapped>,
+}
+
+/// The lines of the latest entries, as wide as the panel.
+#[derive(Debug)]
+struct Wrapped {
+    width: usize,
+    unfolded: bool,
+    ascii: bool,
+    theme: Theme,
+    /// The number of the first entry that is wrapped.
+    first: u64,
+    entries: VecDeque<Vec<Line<'static>>>,
+    /// How many lines there are.
+    total: usize,
+}
+
+impl Wrapped {
+    fn is_of(&self, look: &Look<'_>, width: usize) -> bool {
+        self.width == width
+            && self.unfolded == look.unfolded
+            && self.ascii == look.ascii
+            && self.theme == *look.theme
+    }
 }
 
 /// One entry as it is shown.
@@ -59,8 +95,88 @@ impl Log {
         }
         while self.entries.len() > KEPT {
             self.entries.pop_front();
+            self.first += 1;
             self.is_cut = true;
         }
+    }
+
+    /// Wraps what is new, so that a frame only draws. The work is bounded by what came since the last frame
+    /// and by how many lines are kept, not by the length of the log.
+    pub fn prepare(&mut self, look: &Look<'_>, width: usize) {
+        let kept = self.wrapped.take().filter(|wrapped| wrapped.is_of(look, width));
+        let mut wrapped = kept.unwrap_or_else(|| Wrapped {
+            width,
+            unfolded: look.unfolded,
+            ascii: look.ascii,
+            theme: look.theme.clone(),
+            first: self.end(),
+            entries: VecDeque::new(),
+            total: 0,
+        });
+        for number in std::mem::take(&mut self.changed) {
+            let known = number.checked_sub(wrapped.first).and_then(|at| usize::try_from(at).ok());
+            if let Some((entry, slot)) =
+                self.numbered(number).zip(known.and_then(|at| wrapped.entries.get_mut(at)))
+            {
+                let lines = output::entry(look, entry, width);
+                wrapped.total = wrapped.total + lines.len() - slot.len();
+                *slot = lines;
+            }
+        }
+        let wrapped_to = wrapped.first + u64::try_from(wrapped.entries.len()).unwrap_or(0);
+        if wrapped.entries.is_empty() {
+            self.wrap_backwards(&mut wrapped, look);
+        } else {
+            for number in wrapped_to..self.end() {
+                let lines = self.numbered(number).map(|entry| output::entry(look, entry, width));
+                let lines = lines.unwrap_or_default();
+                wrapped.total += lines.len();
+                wrapped.entries.push_back(lines);
+            }
+        }
+        if wrapped.total > 2 * WRAPPED {
+            while wrapped.entries.len() > 1 && wrapped.total > WRAPPED {
+                wrapped.total -= wrapped.entries.pop_front().map_or(0, |lines| lines.len());
+                wrapped.first += 1;
+            }
+        }
+        self.wrapped = Some(wrapped);
+    }
+
+    /// Wraps from the end, until there are as many lines as are kept.
+    fn wrap_backwards(&self, wrapped: &mut Wrapped, look: &Look<'_>) {
+        wrapped.first = self.end();
+        for entry in self.entries.iter().rev() {
+            if wrapped.total >= WRAPPED {
+                break;
+            }
+            let lines = output::entry(look, entry, wrapped.width);
+            wrapped.total += lines.len();
+            wrapped.entries.push_front(lines);
+            wrapped.first -= 1;
+        }
+    }
+
+    /// Returns how many lines are wrapped for a panel of this width, and whether earlier ones are left out;
+    /// `None` where it was not prepared.
+    pub fn prepared(&self, look: &Look<'_>, width: usize) -> Option<(usize, bool)> {
+        let wrapped = self.wrapped.as_ref().filter(|wrapped| wrapped.is_of(look, width))?;
+        Some((wrapped.total, self.is_cut || wrapped.first > self.first))
+    }
+
+    /// Returns some of the wrapped lines.
+    pub fn window(&self, from: usize, count: usize) -> impl Iterator<Item = &Line<'static>> {
+        let entries = self.wrapped.iter().flat_map(|wrapped| &wrapped.entries);
+        entries.flatten().skip(from).take(count)
+    }
+
+    /// Returns the number that the next entry will have.
+    fn end(&self) -> u64 {
+        self.first + u64::try_from(self.entries.len()).unwrap_or(0)
+    }
+
+    fn numbered(&self, number: u64) -> Option<&Shown> {
+        self.entries.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
     fn push(&mut self, line: LogEntry) {
@@ -95,6 +211,7 @@ impl Log {
 
     /// Adds streamed text to the entry before it, if that is of the same kind.
     fn join(&mut self, what: &What) -> bool {
+        let number = self.end().saturating_sub(1);
         let Some(last) = self.entries.back_mut() else { return false };
         match (&mut last.what, what) {
             (What::Output(before), What::Output(more)) | (What::Thought(before), What::Thought(more))
@@ -102,6 +219,7 @@ impl Log {
             {
                 before.push('\n');
                 before.push_str(more);
+                self.changed.insert(number);
                 true
             }
             (_, _) => false,
@@ -111,16 +229,18 @@ impl Log {
     /// Puts a tool's answer beside its call.
     fn answer(&mut self, call: Option<&str>, ok: Option<bool>, said: &str) {
         let said: String = text::lines(said).into();
-        let open = self.entries.iter_mut().rev().find_map(|entry| match &mut entry.what {
-            What::Tool { id, answer, .. }
-                if answer.is_none() && (call.is_none() || id.as_deref() == call) =>
-            {
-                Some(answer)
-            }
-            _ => None,
-        });
-        if let Some(answer) = open {
+        let is_open = |entry: &Shown| match &entry.what {
+            What::Tool { id, answer, .. } => answer.is_none() && (call.is_none() || id.as_deref() == call),
+            What::Output(_)
+            | What::Thought(_)
+            | What::Question(_)
+            | What::Result { .. }
+            | What::Ended { .. } => false,
+        };
+        let Some(at) = self.entries.iter().rposition(is_open) else { return };
+        if let Some(Shown { what: What::Tool { answer, .. }, .. }) = self.entries.get_mut(at) {
             *answer = Some((ok, said));
+            self.changed.insert(self.first + u64::try_from(at).unwrap_or(0));
         }
     }
 }

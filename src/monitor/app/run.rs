@@ -20,6 +20,7 @@ use crate::monitor::input::action::Action;
 use crate::monitor::input::key::Key;
 use crate::monitor::input::keymap::Keymap;
 use crate::monitor::term::Stage;
+use crate::monitor::view::panel::parts::Look;
 use crate::monitor::view::theme::Theme;
 use crate::monitor::view::{Scene, screen};
 
@@ -74,8 +75,14 @@ impl App {
     pub fn render(&mut self, area: Rect, buf: &mut Buffer, now: Stamp) {
         // The tree needs its height before its rows are chosen.
         let places = screen::Places::of(area, &self.scene(now));
-        let frame = if places.main.height < 4 || places.main.width < 8 { 0 } else { 2 };
+        let frame = if screen::is_framed(places.main) { 2 } else { 0 };
         self.ui.tree.resize(&self.model, usize::from(places.main.height.saturating_sub(frame)).max(1));
+        // What an agent printed is wrapped once, not for every frame.
+        if let Some(width) = screen::panel_width(&places).filter(|_| self.ui.tab == Tab::Output) {
+            let (theme, settings) = (&self.theme, &self.ui.settings);
+            let look = Look { theme, ascii: settings.ascii, unfolded: self.ui.unfolded };
+            self.ui.log.prepare(&look, width);
+        }
         self.ui.drawn = screen::render(area, buf, &self.scene(now));
     }
 
@@ -94,6 +101,12 @@ impl App {
             Event::Mouse(mouse) => self.mouse(mouse, now),
             Event::Resize(..) | Event::FocusGained | Event::FocusLost => Vec::new(),
         }
+    }
+
+    /// Takes a key.
+    pub fn press(&mut self, key: Key, now: Stamp) -> Vec<Effect> {
+        self.is_dirty = true;
+        update::key(&mut self.ui, Ctx { model: &self.model, now }, &self.keys, key)
     }
 
     /// Does an action.

@@ -15,6 +15,7 @@ use crate::monitor::app::filter;
 use crate::monitor::app::ui::{Palette, Prompt, PromptKind};
 use crate::monitor::app::update::palette::matching;
 use crate::monitor::input::action::Action;
+use crate::monitor::input::keymap::Context;
 
 /// How wide a form is at most.
 const WIDEST: u16 = 76;
@@ -85,8 +86,11 @@ fn buttons(inner: Rect, buf: &mut Buffer, scene: &Scene<'_>, form: &Form) {
     let row = Rect { y: inner.bottom().saturating_sub(1), height: 1, ..inner };
     let mut x = row.x;
     let mut hint = |action: Action, word: &str| {
-        if let Some(key) = scene.keys.hint(action) {
-            x = put(buf, row, x, &key, scene.style(Role::Key));
+        // A letter would be typed into the field: the keys that always work are shown.
+        let keys = scene.keys.keys_of(Context::Dialog, action);
+        let key = keys.iter().find(|key| key.chars().count() > 1).or(keys.first());
+        if let Some(key) = key {
+            x = put(buf, row, x, key, scene.style(Role::Key));
             x = put(buf, row, x, &format!(" {word}   "), scene.style(Role::Dim));
         }
     };

@@ -1,13 +1,17 @@
 //! The panel beside the tree: tabs, and the lines of the one in front. A tab is a function from the scene to
 //! lines, so that all of them scroll alike and each can be tested alone.
 
+pub mod card;
 pub mod diff;
 pub mod events;
 pub mod handoff;
 pub mod markdown;
 pub mod output;
+pub mod parts;
 pub mod result;
+pub mod silence;
 pub mod thoughts;
+pub mod tiers;
 pub mod tokens;
 pub mod why;
 
@@ -20,30 +24,65 @@ use super::text::{put, put_line, span, width};
 use super::theme::Role;
 use crate::monitor::app::ui::{Drawn, Pane, Tab};
 
+pub use parts::{heading, nothing, pair};
+
 /// Draws the panel.
 pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) {
     let has_keys = scene.ui.pane == Pane::Panel;
     let inner = super::screen::frame(area, buf, scene, "", has_keys);
     tabs(area, buf, scene, drawn);
     let text = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    let lines = lines(scene, usize::from(text.width));
-    let height = usize::from(text.height);
-    let most = lines.len().saturating_sub(height);
+    let shown = Shown::of(scene, usize::from(text.width));
+    let (all, height) = (shown.len(), usize::from(text.height));
+    let most = all.saturating_sub(height);
     let from = scene.ui.scroll.unwrap_or(if scene.ui.tab.follows_end() && scene.ui.settings.stream {
         most
     } else {
         0
     });
     let from = from.min(most);
-    for (line, y) in lines.iter().skip(from).zip(text.top()..text.bottom()) {
+    for (line, y) in shown.window(scene, from, height).into_iter().zip(text.top()..text.bottom()) {
         put_line(buf, Rect { y, height: 1, ..text }, line);
     }
     if most > 0 {
-        scrollbar(area, buf, scene, from, lines.len(), height);
+        scrollbar(area, buf, scene, from, all, height);
     }
     drawn.panel = inner;
-    drawn.panel_lines = lines.len();
+    drawn.panel_lines = all;
     drawn.panel_height = height;
+}
+
+/// The lines of the tab in front: made for this frame, or kept by the log because there are many.
+enum Shown {
+    Made(Vec<Line<'static>>),
+    Kept { lead: Vec<Line<'static>>, total: usize },
+}
+
+impl Shown {
+    fn of(scene: &Scene<'_>, width: usize) -> Self {
+        let kept = scene.ui.selected(scene.model).filter(|_| scene.ui.tab == Tab::Output);
+        let kept = kept.and_then(|(_, node)| output::kept(scene, node, width));
+        kept.map_or_else(|| Self::Made(lines(scene, width)), |(lead, total)| Self::Kept { lead, total })
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Made(lines) => lines.len(),
+            Self::Kept { lead, total } => lead.len() + total,
+        }
+    }
+
+    fn window<'s>(&'s self, scene: &Scene<'s>, from: usize, count: usize) -> Vec<&'s Line<'static>> {
+        match self {
+            Self::Made(lines) => lines.iter().skip(from).take(count).collect(),
+            Self::Kept { lead, .. } => {
+                let above = lead.iter().skip(from).take(count);
+                let left = count - above.len();
+                let log = scene.ui.log.window(from.saturating_sub(lead.len()), left);
+                above.chain(log).collect()
+            }
+        }
+    }
 }
 
 /// Returns the lines of the tab in front.
@@ -68,7 +107,7 @@ fn tabs(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) {
         return;
     }
     let line = Rect { x: area.x + 2, width: area.width - 4, height: 1, ..area };
-    let all: usize = Tab::ALL.iter().map(|tab| width(tab.as_str()) + 3).sum();
+    let all: usize = Tab::ALL.iter().map(|tab| width(tab.as_str()) + 2).sum();
     let is_narrow = all > usize::from(line.width);
     let mut x = line.x;
     for (nth, tab) in Tab::ALL.into_iter().enumerate() {
@@ -79,7 +118,7 @@ fn tabs(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) {
         let text = format!(" {} ", name.trim_end_matches('…'));
         let end = put(buf, line, x, &text, style);
         drawn.tabs.push((Rect { x, width: end - x, ..line }, nth));
-        x = end + u16::from(!is_narrow);
+        x = end;
     }
 }
 
@@ -98,22 +137,4 @@ fn scrollbar(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, from: usize, all: 
             put(buf, place, place.x, scene.sign("┃", "#"), scene.style(Role::Dim));
         }
     }
-}
-
-/// Says that there is nothing to show, and why.
-pub fn nothing(scene: &Scene<'_>, why: &str, width: usize) -> Vec<Line<'static>> {
-    super::text::wrap(why, width, scene.style(Role::Faint))
-}
-
-/// Returns a heading inside a panel.
-pub fn heading(scene: &Scene<'_>, text: &str) -> Line<'static> {
-    Line::from(span(text, scene.style(Role::Heading)))
-}
-
-/// Returns a line of a name and what it is.
-pub fn pair(scene: &Scene<'_>, name: &str, value: String, role: Role) -> Line<'static> {
-    /// Names stand in a column, so that what they name lines up.
-    const NAME: usize = 14;
-    let name = super::text::pad(&super::text::fit(name, NAME), NAME);
-    Line::from(vec![span(format!("{name} "), scene.style(Role::Dim)), span(value, scene.style(role))])
 }

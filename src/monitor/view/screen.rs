@@ -71,6 +71,12 @@ impl Places {
     }
 }
 
+/// Returns how wide the text of the panel is, where there is one.
+pub fn panel_width(places: &Places) -> Option<usize> {
+    let inner = if is_framed(places.panel) { 2 } else { 0 };
+    (places.panel.height > 0).then(|| usize::from(places.panel.width.saturating_sub(inner + 2)))
+}
+
 /// Draws everything; returns where it is.
 pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) -> Drawn {
     if let Some(ground) = scene.style(Role::Text).bg {
@@ -126,9 +132,14 @@ fn main(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) -> b
     }
 }
 
+/// Returns whether a place has room for a frame.
+pub fn is_framed(area: Rect) -> bool {
+    area.height >= 4 && area.width >= 8
+}
+
 /// Draws a frame with a title; returns what is inside. Where there is no room for a frame there is none.
 pub fn frame(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, title: &str, has_keys: bool) -> Rect {
-    if area.height < 4 || area.width < 8 {
+    if !is_framed(area) {
         return area;
     }
     let role = if has_keys { Role::BorderFocus } else { Role::Border };

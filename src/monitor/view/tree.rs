@@ -1,9 +1,9 @@
 //! The tree: one row a node, columns that stand still.
 //!
 //! ```text
-//! ▾ ◐ Audit cleanup, phase 1   sequential  ▰▰▰▰▱▱▱▱▱▱  3/7   ~12m  38.2K   $0.42
-//!   ├ ✔ Delete orphaned mod…   executor    ▰▰▰▰▰▰▰▰▰▰  3/3  2m34s   1.9K   $0.01
-//!   └ ○ Run test validation    waits for st-6
+//! ▾ ◐ Audit cleanup, phase 1     sequential  ▰▰▰▰▱▱▱▱▱▱  3/7   ~12m  38.2K   $0.42
+//!   ├─ ✔ Delete orphaned modules executor                 3/3  2m34s   1.9K   $0.01
+//!   └▸ ○ Run test validation     waits for Archive stale docs
 //! ```
 //!
 //! Which columns there are follows from the width alone, never from what is in them: so nothing jumps.
@@ -42,7 +42,7 @@ impl Columns {
             34..46 => Self { time: 6, ..Self::default() },
             46..58 => Self { count: 6, time: 6, ..Self::default() },
             58..72 => Self { who: 10, count: 6, time: 6, tokens: 6, ..Self::default() },
-            72..92 => Self { who: 11, bar: 0, count: 6, time: 6, tokens: 6, cost: 7 },
+            72..92 => Self { who: 10, bar: 0, count: 5, time: 6, tokens: 6, cost: 8 },
             92..120 => Self { who: 12, bar: 8, count: 6, time: 7, tokens: 7, cost: 8 },
             _ => Self { who: 16, bar: 12, count: 8, time: 8, tokens: 8, cost: 9 },
         }
@@ -86,8 +86,15 @@ fn draw_row(place: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &
     let end = put(buf, title, x, &text, style);
     let rest = Rect { x: title.right(), width: columns.total(), ..place };
     match waits_for(scene, node) {
-        Some(waits) if columns.total() > 0 => draw_wait(rest, buf, scene, &waits),
-        Some(_) | None => draw_columns(rest, buf, scene, node, columns),
+        // Beside the columns where they have room for a name, else right after the title.
+        Some(waits) if columns.who > 0 => draw_wait(rest, buf, scene, &waits),
+        Some(waits) => draw_wait(
+            Rect { x: end + 1, width: place.right().saturating_sub(end + 1), ..place },
+            buf,
+            scene,
+            &waits,
+        ),
+        None => draw_columns(rest, buf, scene, node, columns),
     }
     // What it does now, where the title leaves room.
     if let Some(action) = node.last_action.as_deref().filter(|_| moves(node) && row.depth > 0) {
@@ -110,25 +117,28 @@ fn draw_lead(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &
     let mark = if marked { scene.sign("●", "*") } else { " " };
     x = put(buf, area, x, mark, scene.style(Role::Marked));
     // Deeper than this the guides alone would fill the row.
-    let deepest = usize::from(area.width) / 6;
+    let deepest = usize::from(area.width) / 9;
     let from = row.depth.saturating_sub(deepest.max(2));
-    if from > 0 {
-        x = put(buf, area, x, scene.sign("…", "~"), guide);
+    if row.depth > 0 {
+        x = put(buf, area, x, if from > 0 { scene.sign("… ", "~ ") } else { "  " }, guide);
     }
     for depth in from + 1..row.depth {
-        let stem = if row.goes_on(depth) { scene.sign("│ ", "| ") } else { "  " };
+        let stem = if row.goes_on(depth) { scene.sign("│  ", "|  ") } else { "   " };
         x = put(buf, area, x, stem, guide);
     }
     if row.depth > 0 {
-        let branch = if row.is_last() { scene.sign("└ ", "` ") } else { scene.sign("├ ", "|-") };
+        let branch = if row.is_last() { scene.sign("└", "`") } else { scene.sign("├", "|") };
         x = put(buf, area, x, branch, guide);
     }
-    if row.has_children {
-        let fold = if row.is_open { scene.sign("▾ ", "v ") } else { scene.sign("▸ ", "> ") };
-        x = put(buf, area, x, fold, scene.style(Role::Dim));
-    } else if row.depth == 0 {
-        x = put(buf, area, x, "  ", guide);
-    }
+    x = match (row.has_children, row.depth) {
+        (true, _) => {
+            let fold = if row.is_open { scene.sign("▾", "v") } else { scene.sign("▸", ">") };
+            put(buf, area, x, fold, scene.style(Role::Dim))
+        }
+        (false, 0) => put(buf, area, x, " ", guide),
+        (false, _) => put(buf, area, x, scene.sign("─", "-"), guide),
+    };
+    x = put(buf, area, x, " ", guide);
     let word = node.status.word();
     x = put(buf, area, x, sign_of(scene, word), scene.style(Role::of_status(word)));
     put(buf, area, x, " ", guide)

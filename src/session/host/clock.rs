@@ -37,6 +37,12 @@ impl Clock {
         self.before + self.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
     }
 
+    /// Returns how much of its limit is left, also while it stands; `None` without a limit.
+    pub(super) fn remaining_ms(&self, now: Instant) -> Option<u64> {
+        let left = self.limit?.saturating_sub(self.ran(now));
+        Some(u64::try_from(left.as_millis()).unwrap_or(u64::MAX))
+    }
+
     /// Returns how long it may go on; `None` if nothing runs out as things are.
     pub(super) fn left(&self, now: Instant) -> Option<Duration> {
         let limit = self.limit.filter(|_| self.since.is_some())?;
@@ -56,7 +62,7 @@ mod tests {
         let mut clock = Clock::start(zero, Some(1000));
         assert_eq!(clock.left(at(400)), ms(600));
         clock.stop(at(400));
-        assert_eq!(clock.left(at(90_000)), None);
+        assert_eq!((clock.left(at(90_000)), clock.remaining_ms(at(90_000))), (None, Some(600)));
         clock.stop(at(95_000));
         clock.go_on(at(100_000));
         clock.go_on(at(100_050));
@@ -67,6 +73,6 @@ mod tests {
         clock.allow(at(100_200), Some(0));
         assert_eq!(clock.left(at(100_200)), ms(0));
         clock.allow(at(100_200), None);
-        assert_eq!(clock.left(at(100_100)), None);
+        assert_eq!((clock.left(at(100_100)), clock.remaining_ms(at(100_100))), (None, None));
     }
 }

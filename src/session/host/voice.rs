@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use crate::session::error::{Error, Result};
 use crate::session::files::{Answer, Said, line, now};
 use crate::session::folder::Folder;
+use crate::store::process::awake_ms;
 
 /// The open `host.jsonl`.
 pub(super) struct Voice {
@@ -23,6 +24,7 @@ impl Voice {
     /// Says something, in one write.
     pub(super) fn say(&mut self, said: Said) {
         // A full disk must not cost the agent its parent: the engine asks again, or meets `exit.json`.
-        let _ = line("an answer", &Answer { at: now(), said }).map(|line| self.file.write_all(&line));
+        let _ = line("an answer", &Answer { at: now(), awake_ms: awake_ms(), said })
+            .map(|line| self.file.write_all(&line));
     }
 }

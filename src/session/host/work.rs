@@ -57,7 +57,7 @@ struct Ending {
 impl Work {
     pub(super) fn new(folder: &Folder, spec: Spec, agent: Agent, wake: Wake, mut voice: Voice) -> Self {
         let now = Instant::now();
-        voice.say(Said::Started { process: agent.main });
+        voice.say(Said::Started { process: agent.main, remaining_ms: spec.deadline_ms });
         Self {
             family: Family::new(agent.main, spec.session.as_str()),
             feeder: Feeder::new(folder, agent.stdin),
@@ -136,7 +136,7 @@ impl Work {
     fn obey(&mut self, Order { id, what }: Order) {
         let word = what.word();
         match what {
-            What::Freeze | What::Continue if self.ending.is_some() => {
+            What::Freeze | What::Continue | What::Deadline { .. } if self.ending.is_some() => {
                 self.voice.say(Said::Refused { id, why: "the agent is being ended".into() });
             }
             What::Freeze => self.freeze(id, word),
@@ -151,7 +151,8 @@ impl Work {
             }
             What::Deadline { remaining_ms } => {
                 self.clock.allow(Instant::now(), remaining_ms);
-                self.voice.say(Said::Did(Did { id, order: word.into(), ..Did::default() }));
+                let remaining_ms = self.clock.remaining_ms(Instant::now());
+                self.voice.say(Said::Did(Did { id, order: word.into(), remaining_ms, ..Did::default() }));
             }
         }
     }
@@ -160,14 +161,16 @@ impl Work {
         let reached = reach::freeze(&mut || self.family.find());
         self.clock.stop(Instant::now());
         self.frozen.extend(&reached.changed);
-        self.voice.say(Said::Did(did(id, word, &reached.found, reached.left)));
+        let remaining_ms = self.clock.remaining_ms(Instant::now());
+        self.voice.say(Said::Did(Did { remaining_ms, ..did(id, word, &reached.found, reached.left) }));
     }
 
     fn go_on(&mut self, id: String, word: &str) {
         let Reached { found, left, .. } = reach::resume(&mut || self.family.find(), &self.frozen);
         self.clock.go_on(Instant::now());
         self.frozen.clear();
-        self.voice.say(Said::Did(Did { still_stopped: left, ..did(id, word, &found, 0) }));
+        let remaining_ms = self.clock.remaining_ms(Instant::now());
+        self.voice.say(Said::Did(Did { still_stopped: left, remaining_ms, ..did(id, word, &found, 0) }));
     }
 
     fn answer_closed(&mut self) {
@@ -264,5 +267,5 @@ impl Work {
 
 fn did(id: String, word: &str, pids: &BTreeSet<Process>, still_running: usize) -> Did {
     let pids: Vec<Process> = pids.iter().copied().collect();
-    Did { id, order: word.into(), count: pids.len(), pids, still_running, still_stopped: 0 }
+    Did { id, order: word.into(), count: pids.len(), pids, still_running, ..Did::default() }
 }

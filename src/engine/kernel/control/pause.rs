@@ -85,7 +85,7 @@ impl Turn<'_> {
         for id in self.kernel.reach(command).delegations {
             let delegation = self.kernel.delegations.get(&id);
             if delegation.is_some_and(|delegation| delegation.status == StatusWord::Paused) {
-                self.resume_delegation(&id, command.by.clone(), None);
+                self.resume_delegation(&id, command.by.clone());
             }
         }
         self.order_all(command, Order::Continue);
@@ -99,21 +99,21 @@ impl Turn<'_> {
         }
     }
 
-    /// Lets a delegation run, with what is left of its time or with more.
-    pub(in super::super) fn resume_delegation(
-        &mut self,
-        id: &DelegationId,
-        by: Option<String>,
-        left: Option<u64>,
-    ) {
-        let left = left.or_else(|| self.left_of_delegation(id));
+    /// Lets a delegation run, with what is left of its time.
+    pub(in super::super) fn resume_delegation(&mut self, id: &DelegationId, by: Option<String>) {
+        let left = self.left_of_delegation(id);
+        self.run_delegation(p::Turn { delegation_id: id.clone(), by, ..Default::default() }, left);
+    }
+
+    /// Tells that a delegation runs, and until when.
+    pub(in super::super) fn run_delegation(&mut self, turn: p::Turn, left: Option<u64>) {
+        let id = turn.delegation_id.clone();
         self.emit(Body::Resumed(p::Turn {
-            delegation_id: id.clone(),
-            by,
             deadline: left.map(|left| self.later(left)),
-            ..Default::default()
+            due_ms: left.map(|left| self.due(left)),
+            ..turn
         }));
-        self.run_delegation_clock(id, left);
+        self.run_delegation_clock(&id);
     }
 
     /// Tells that what a pause is about has come to rest.
@@ -122,7 +122,6 @@ impl Turn<'_> {
             let delegation = self.kernel.delegations.get(&id);
             if delegation.is_some_and(|delegation| delegation.status == StatusWord::Running) {
                 let remaining_ms = self.left_of_delegation(&id);
-                self.kernel.brief.delegation_due.remove(&id);
                 self.emit(Body::Paused(p::Turn {
                     delegation_id: id,
                     by: command.by.clone(),
@@ -143,27 +142,28 @@ impl Turn<'_> {
 
     pub(in super::super) fn froze(&mut self, at: &Place, order: CommandId, pids: Vec<u32>) {
         let Some(session) = self.session(at) else { return };
-        let (clock, frozen) = (session.clock, session.frozen);
-        if frozen && !self.is_waited_for(at, &order) {
+        let clock = session.clock;
+        if !self.is_waited_for(at, &order) {
+            // A new engine reads every answer again, and a pause that a resume made void is not told.
             return;
         }
         let remaining_ms = self.left_of(&at.session, clock);
         self.kernel.brief.due.remove(&at.session);
-        let turn = turn(at, Some(order), pids, Clock { deadline: None, remaining_ms });
+        let turn = turn(at, Some(order), pids, Clock::standing(remaining_ms));
         self.emit(Body::SubtaskPaused(turn));
     }
 
     pub(in super::super) fn continued(&mut self, at: &Place, order: CommandId, pids: Vec<u32>) {
         let Some(session) = self.session(at) else { return };
-        let (clock, frozen, asks) = (session.clock, session.frozen, !session.questions.is_empty());
-        if !frozen && !self.is_waited_for(at, &order) {
+        let (clock, asks) = (session.clock, !session.questions.is_empty());
+        if !self.is_waited_for(at, &order) {
             return;
         }
         let left = self.left_of(&at.session, clock);
         // Time waiting for a person is not charged either.
         let clock = match left {
-            Some(_) if asks => Clock { deadline: None, remaining_ms: left },
-            left => Clock { deadline: left.map(|left| self.later(left)), remaining_ms: None },
+            Some(_) if asks => Clock::standing(left),
+            left => Clock::running(left.map(|left| self.later(left))),
         };
         let deadline_id = CommandId::from(format!("{order}-deadline"));
         let turn = turn(at, Some(order), pids, clock);

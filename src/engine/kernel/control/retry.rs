@@ -85,7 +85,7 @@ impl Turn<'_> {
         let Some(delegation) = self.kernel.delegations.get(id) else { return };
         if delegation.is_ended() {
             let timeout = delegation.limits.timeout_ms;
-            self.resume_delegation(id, by, timeout);
+            self.run_delegation(p::Turn { delegation_id: id.clone(), by, ..Default::default() }, timeout);
         }
         let Some(delegation) = self.kernel.delegations.get(id) else { return };
         if delegation.tally.open as usize == delegation.tasks.len() {

@@ -135,7 +135,7 @@ impl Turn<'_> {
         let id = CommandId::from(format!("settled-{}", told.question_id));
         self.emit(if told.answer.is_some() { Body::Answered(told) } else { Body::Withdrawn(told) });
         let (Some(left), true) = (clock.remaining_ms, last && !frozen) else { return };
-        let clock = Clock { deadline: Some(self.later(left)), remaining_ms: None };
+        let clock = Clock::running(Some(self.later(left)));
         self.emit(Body::SubtaskResumed(turn(&at, None, Vec::new(), clock)));
         self.deadline_order(&at.session, id, Some(left));
         self.run_clock(&at.delegation, at.index, Some(left));

@@ -65,7 +65,14 @@ impl Kernel {
 }
 
 impl Turn<'_> {
-    pub(super) fn start(&mut self, id: &DelegationId, spec: Spec) {
+    /// Begins a delegation, unless it has begun already.
+    pub(super) fn carry_out_start(&mut self, id: &DelegationId, spec: &Spec) {
+        if !self.kernel.delegations.contains_key(id) {
+            self.start(id, spec.clone());
+        }
+    }
+
+    fn start(&mut self, id: &DelegationId, mut spec: Spec) {
         let (Ok(subtasks), Ok((depth, path))) = (expand(&spec), self.kernel.stance(&spec)) else { return };
         let timeout = spec.limits.timeout_ms;
         let plan = p::Plan {
@@ -76,7 +83,10 @@ impl Turn<'_> {
             depth: Some(depth),
             subtasks: Some(subtasks.iter().map(planned).collect()),
             deadline: timeout.map(|whole| self.later(whole)),
+            due_ms: timeout.map(|whole| self.due(whole)),
             workspace: spec.workspace.clone(),
+            decision: spec.decision.take(),
+            handoff: spec.handoff.take(),
             ..Default::default()
         };
         self.emit(Body::Started(p::Started {
@@ -88,7 +98,7 @@ impl Turn<'_> {
             spec: Some(Box::new(Spec { path, subtasks, ..spec })),
             ..Default::default()
         }));
-        self.run_delegation_clock(id, timeout);
+        self.run_delegation_clock(id);
     }
 }
 

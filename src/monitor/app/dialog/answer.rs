@@ -6,7 +6,6 @@ use super::ask::{AGENT, AGENTS, BY, HOW, MODEL, PATTERN, REASON, RESULT, TEXT};
 use super::{Exported, Form, Format, Purpose};
 use crate::control::{Control, Target};
 use crate::model::command::{Answer, PauseMode, Verb};
-use crate::model::time::Stamp;
 use crate::monitor::app::effect::Handover;
 
 /// What a finished form asks for.
@@ -25,19 +24,19 @@ pub enum Asked {
 }
 
 /// Reads a finished form; an error says what to fill in.
-pub fn read(form: &Form, now: Stamp) -> Result<Asked, String> {
+pub fn read(form: &Form) -> Result<Asked, String> {
     let all = |targets: &[Target], verb: &Verb| {
         Asked::Commands(targets.iter().map(|target| (target.clone(), verb.clone())).collect())
     };
     match &form.purpose {
-        Purpose::Control(control, targets) => Ok(all(targets, &verb(form, *control, now)?)),
+        Purpose::Control(control, targets) => Ok(all(targets, &verb(form, *control)?)),
         Purpose::Failure(_, targets) => {
             let control = match form.chosen(HOW) {
                 Some("skip") => Control::Skip,
                 Some("accept") => Control::Accept,
                 Some(_) | None => Control::Retry,
             };
-            Ok(all(targets, &verb(form, control, now)?))
+            Ok(all(targets, &verb(form, control)?))
         }
         Purpose::Answer(target, question) => {
             let answer = match (form.chosen(HOW), form.typed(TEXT)) {
@@ -67,7 +66,7 @@ pub fn read(form: &Form, now: Stamp) -> Result<Asked, String> {
     }
 }
 
-fn verb(form: &Form, control: Control, now: Stamp) -> Result<Verb, String> {
+fn verb(form: &Form, control: Control) -> Result<Verb, String> {
     let reason = form.typed(REASON);
     Ok(match control {
         Control::Pause => Verb::Pause { mode: PauseMode::Freeze },
@@ -96,7 +95,8 @@ fn verb(form: &Form, control: Control, now: Stamp) -> Result<Verb, String> {
             let by = form.typed(BY).ok_or("Type by how long, such as 10m.")?;
             let by =
                 span(&by).ok_or_else(|| format!("{by:?} is no length of time such as 90s, 10m or 1h."))?;
-            Verb::Raise { tokens: None, cost: None, deadline: Some(now.plus(by)) }
+            let by_ms = u64::try_from(by.as_millis()).ok();
+            Verb::Raise { tokens: None, cost: None, deadline: None, by_ms }
         }
     })
 }

@@ -84,7 +84,7 @@ pub fn open(ui: &mut Ui, cx: Ctx<'_>, mut form: Form) -> Vec<Effect> {
     let mut effects = Vec::new();
     if let Purpose::Control(Control::Cancel | Control::Skip | Control::Retry, targets) = &form.purpose
         && let [target] = targets.as_slice()
-        && let Ok(Asked::Commands(commands)) = answer::read(&form, cx.now)
+        && let Ok(Asked::Commands(commands)) = answer::read(&form)
         && let Some((_, verb)) = commands.into_iter().next()
     {
         let ticket = ui.next_ticket();

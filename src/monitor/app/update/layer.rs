@@ -187,7 +187,7 @@ fn accept(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 }
 
 fn finish(ui: &mut Ui, cx: Ctx<'_>, form: Form) -> Vec<Effect> {
-    match answer::read(&form, cx.now) {
+    match answer::read(&form) {
         Ok(Asked::Commands(commands)) => {
             commands.into_iter().map(|(target, verb)| control::send(ui, cx, &target, verb)).collect()
         }

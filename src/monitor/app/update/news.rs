@@ -45,7 +45,7 @@ fn receipts(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 /// Takes in an answer. Facts are applied by the loop, which owns the model.
 pub fn news(ui: &mut Ui, cx: Ctx<'_>, news: News) -> Vec<Effect> {
     match news {
-        News::Facts(_) | News::ThemeChanged => {}
+        News::Facts(_) | News::ThemeChanged | News::Nothing => {}
         News::NotSent { command, why } => ui.outbox.not_sent(&command, &why, cx.now),
         News::Previewed { ticket, lines } | News::Explained { ticket, lines } => answer(ui, ticket, lines),
         News::Log { ticket, lines, from_start } => {

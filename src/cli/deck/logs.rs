@@ -1,0 +1,99 @@
+//! Follows the log of one session, from near its end: a panel shows what is new, the whole is on disk.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::agent::log::LogLine;
+use crate::model::id::SessionId;
+use crate::model::time::Stamp;
+use crate::monitor::app::effect::{LogEntry, News};
+use crate::serve::client::Client;
+use crate::session::tail::Tail;
+use crate::source::feed::POLL;
+use crate::source::watch::{Bell, Watch};
+
+/// How much of a long log is read at first.
+const LAST: u64 = 512 * 1024;
+/// Lines that are told at once.
+const AT_ONCE: usize = 500;
+
+/// A thread that follows a log until it is dropped.
+pub(super) struct LogFollower {
+    stop: Arc<AtomicBool>,
+    bell: Bell,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    at: Option<Stamp>,
+    #[serde(flatten)]
+    line: LogLine,
+}
+
+impl LogFollower {
+    /// Follows the log of a session that an engine elsewhere runs.
+    pub fn elsewhere(
+        client: Client,
+        session: SessionId,
+        ticket: u64,
+        news: mpsc::Sender<News>,
+    ) -> std::io::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let follower = Self { stop: Arc::clone(&stop), bell: Watch::new().bell() };
+        std::thread::Builder::new()
+            .name("session log".into())
+            .spawn(move || super::elsewhere::log(&client, &session, ticket, &news, &stop))?;
+        Ok(follower)
+    }
+
+    pub fn start(folder: PathBuf, ticket: u64, news: mpsc::Sender<News>) -> std::io::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut watch = Watch::new();
+        let follower = Self { stop: Arc::clone(&stop), bell: watch.bell() };
+        std::thread::Builder::new().name("session log".into()).spawn(move || {
+            let path = folder.join("log.jsonl");
+            let mut tail = Tail::near_end(path.clone(), LAST);
+            while !stop.load(Ordering::Relaxed) {
+                watch.want(&[folder.clone(), path.clone()].map(|path| existing(&path)));
+                let lines = tail.lines().unwrap_or_default();
+                let entries: Vec<LogEntry> = lines.iter().filter_map(|line| read(&line.bytes)).collect();
+                for part in entries.chunks(AT_ONCE) {
+                    let told = News::Log { ticket, lines: part.to_vec(), from_start: false };
+                    if stop.load(Ordering::Relaxed) || news.blocking_send(told).is_err() {
+                        return;
+                    }
+                }
+                watch.wait(POLL);
+            }
+        })?;
+        Ok(follower)
+    }
+}
+
+impl Drop for LogFollower {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.bell.ring();
+    }
+}
+
+fn existing(path: &Path) -> PathBuf {
+    path.ancestors().find(|path| path.exists()).unwrap_or(path).to_owned()
+}
+
+fn read(bytes: &[u8]) -> Option<LogEntry> {
+    let line: Line = serde_json::from_slice(bytes).ok()?;
+    Some(LogEntry { at: line.at, entry: line.line.entry })
+}
+
+/// Reads a line as the interface tells it.
+pub(super) fn read_value(value: &Value) -> Option<LogEntry> {
+    let line = Line::deserialize(value).ok()?;
+    Some(LogEntry { at: line.at, entry: line.line.entry })
+}

@@ -1,0 +1,285 @@
+//! Carries out what the monitor asks for, on threads of its own: a key never waits for any of it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::logs::LogFollower;
+use super::{Watched, Whose, elsewhere};
+use crate::cli::{ask, delegate, mind, shown, working_folder};
+use crate::control::Target;
+use crate::model::command::Command;
+use crate::model::key::SourceId;
+use crate::model::record::Record;
+use crate::monitor::app::effect::{Effect, Handover, News, PastEntry, SavePlace};
+use crate::monitor::app::run::Outside;
+use crate::source::past;
+use crate::store::disk::RealDisk;
+use crate::store::folder::StateFolder;
+use crate::store::history::Cursor;
+
+/// How long a command's receipt is waited for; the screen shows it as late long before.
+const PATIENCE: Duration = Duration::from_mins(10);
+/// How much of the history is read for one look.
+const PAST: usize = 500;
+/// A diff that is longer is cut: nobody reads it on a panel.
+const LONGEST_DIFF: usize = 1 << 20;
+
+/// The hands of the monitor.
+pub(super) struct Hands {
+    watched: Vec<Watched>,
+    news: mpsc::Sender<News>,
+    log: Option<LogFollower>,
+}
+
+impl Hands {
+    pub fn new(watched: Vec<Watched>, news: mpsc::Sender<News>) -> Self {
+        Self { watched, news, log: None }
+    }
+
+    fn whose(&self, source: SourceId) -> Option<Whose> {
+        self.watched.iter().find(|one| one.source == source).map(|one| one.place.clone())
+    }
+
+    fn folders(&self) -> Vec<StateFolder> {
+        self.watched.iter().filter_map(Watched::folder).cloned().collect()
+    }
+
+    /// Does something on a thread, and tells what came of it.
+    fn spawn(&self, work: impl FnOnce(&mpsc::Sender<News>) -> News + Send + 'static) {
+        let news = self.news.clone();
+        let spawned = std::thread::Builder::new().name("effect".into()).spawn(move || {
+            let told = work(&news);
+            // Nobody is left to be told once the monitor has gone.
+            let _ = news.blocking_send(told);
+        });
+        if let Err(error) = spawned {
+            self.complain(format!("No thread could be started: {error}"));
+        }
+    }
+
+    /// Says what went wrong, if there is room for it; it must not wait.
+    fn complain(&self, text: String) {
+        let _ = self.news.try_send(News::Said { text, is_error: true });
+    }
+
+    fn send(&self, source: SourceId, command: Command) {
+        let Some(whose) = self.whose(source) else {
+            let why = "the folder of its engine is not known here".to_owned();
+            let _ = self.news.try_send(News::NotSent { command: Box::new(command), why });
+            return;
+        };
+        self.spawn(move |news| {
+            let told = news.clone();
+            let tell = move |text: &str| {
+                let _ = told.blocking_send(News::Said { text: text.to_owned(), is_error: false });
+            };
+            let sent = match &whose {
+                Whose::Here(folder) => ask::send_telling(folder, &command, PATIENCE, &tell)
+                    .map(|_| ())
+                    .map_err(|error| first_line(&*error)),
+                Whose::Elsewhere(client) => elsewhere::send(client, &command, PATIENCE),
+            };
+            match sent {
+                // The receipt comes by the journal, like everybody else's.
+                Ok(()) => News::Nothing,
+                Err(why) => News::NotSent { command: Box::new(command), why },
+            }
+        });
+    }
+
+    fn follow(&mut self, ticket: u64, session: Option<(SourceId, crate::model::id::SessionId)>) {
+        self.log = None;
+        let Some((source, session)) = session else { return };
+        let started = match self.whose(source) {
+            Some(Whose::Here(folder)) => match folder.session_dir(session.as_str()) {
+                Ok(path) => LogFollower::start(path, ticket, self.news.clone()),
+                // An id that is no name of a folder has no log.
+                Err(_) => return,
+            },
+            Some(Whose::Elsewhere(client)) => {
+                LogFollower::elsewhere(client, session, ticket, self.news.clone())
+            }
+            None => return,
+        };
+        match started {
+            Ok(follower) => self.log = Some(follower),
+            Err(error) => self.complain(format!("The session's log cannot be followed: {error}")),
+        }
+    }
+}
+
+impl Outside for Hands {
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Send(source, command) => self.send(source, *command),
+            Effect::Preview { ticket, source, command } => {
+                let whose = self.whose(source);
+                self.spawn(move |_| News::Previewed { ticket, lines: preview(whose.as_ref(), &command) });
+            }
+            Effect::Explain { ticket, target } => {
+                let whose = self.whose(target.source);
+                self.spawn(move |_| News::Explained { ticket, lines: explain(whose.as_ref(), &target) });
+            }
+            Effect::Follow { ticket, session } => self.follow(ticket, session),
+            Effect::History { ticket } => {
+                let folders = self.folders();
+                self.spawn(move |_| history(ticket, &folders));
+            }
+            Effect::Diff { ticket, workspace } => {
+                self.spawn(move |_| News::Diff { ticket, text: diff(&workspace) });
+            }
+            Effect::Delegate(handover) => {
+                let Some(whose) = self.watched.first().map(|one| one.place.clone()) else {
+                    return self.complain("There is no engine to delegate to.".into());
+                };
+                self.spawn(move |_| match hand_over(&whose, &handover) {
+                    Ok(id) => News::Said { text: format!("Delegated as {id}."), is_error: false },
+                    Err(why) => News::Said { text: format!("Not delegated: {why}"), is_error: true },
+                });
+            }
+            Effect::Export { name, text } => self.spawn(move |_| export(&name, &text)),
+            Effect::Save { place, text } => {
+                let folder = self.folders().first().map(|folder| folder.root.clone());
+                self.spawn(move |_| save(place, folder, &text));
+            }
+            // These concern the terminal, and were done there.
+            Effect::Copy(_)
+            | Effect::Edit(_)
+            | Effect::Attach { .. }
+            | Effect::Mouse(_)
+            | Effect::Redraw
+            | Effect::Notify(_)
+            | Effect::Suspend
+            | Effect::Quit => {}
+        }
+    }
+}
+
+fn first_line(error: &dyn std::error::Error) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
+fn explain(whose: Option<&Whose>, target: &Target) -> Vec<String> {
+    match whose {
+        Some(Whose::Here(folder)) => mind::explain(folder, &target.delegation, target.step.as_ref()),
+        Some(Whose::Elsewhere(client)) => elsewhere::explain(client, target),
+        None => Vec::new(),
+    }
+}
+
+fn hand_over(whose: &Whose, handover: &Handover) -> Result<String, String> {
+    match whose {
+        Whose::Here(folder) => delegate::hand_over_from(folder, handover)
+            .map(|id| id.to_string())
+            .map_err(|error| first_line(&*error)),
+        Whose::Elsewhere(client) => elsewhere::hand_over(client, handover),
+    }
+}
+
+fn preview(whose: Option<&Whose>, command: &Command) -> Vec<String> {
+    // Elsewhere the receipt tells what was touched; beforehand only the engine's own folder can.
+    let Some(Whose::Here(folder)) = whose else { return Vec::new() };
+    match mind::touched(folder, command) {
+        Ok(lines) => lines,
+        Err(error) => vec![first_line(&*error)],
+    }
+}
+
+fn history(ticket: u64, folders: &[StateFolder]) -> News {
+    let (mut entries, mut trouble) = (Vec::new(), None);
+    for folder in folders {
+        match past::page(Arc::new(RealDisk), folder, Cursor::default(), PAST) {
+            Ok(page) => entries.extend(page.records.iter().map(past_entry)),
+            Err(error) => trouble = Some(error.to_string()),
+        }
+    }
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.ended));
+    News::History { ticket, entries, trouble }
+}
+
+fn past_entry(record: &Record) -> PastEntry {
+    let (model, ix) = crate::model::record::restore::alone(record);
+    let node = ix.and_then(|ix| model.get(ix));
+    let spend = node.map(crate::model::node::Node::subtree_spend);
+    let basis = spend.map(|spend| spend.basis());
+    PastEntry {
+        id: record.delegation_id.as_ref().map(ToString::to_string).unwrap_or_default(),
+        title: node.map(crate::report::text::title).unwrap_or_default(),
+        status: node.map(|node| node.status.word().as_str().to_owned()).unwrap_or_default(),
+        pattern: node.and_then(|node| node.pattern.as_deref().map(str::to_owned)),
+        agent: node.and_then(|node| {
+            let first = node.children().first().and_then(|child| model.get(*child));
+            first.and_then(|child| child.agent.as_deref().map(str::to_owned))
+        }),
+        started: node.and_then(|node| node.clocks.started),
+        ended: node.and_then(|node| node.clocks.ended),
+        tokens: spend
+            .map(|spend| spend.tokens())
+            .filter(crate::model::usage::Tokens::is_known)
+            .map(|sum| sum.total()),
+        cost: spend
+            .filter(|_| basis == Some(crate::model::usage::Basis::Whole))
+            .map(|spend| spend.cost.dollars()),
+        steps: node.map_or(0, |node| node.children().len()),
+        record: serde_json::to_string(record).unwrap_or_default().into(),
+    }
+}
+
+fn diff(workspace: &str) -> Result<String, String> {
+    let output = std::process::Command::new("git")
+        .args(["-C", workspace, "--no-optional-locks", "diff", "--no-color", "--no-ext-diff", "HEAD"])
+        .stdin(std::process::Stdio::null())
+        .output()
+        .map_err(|error| format!("git cannot be run: {error}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let cut = text.floor_char_boundary(LONGEST_DIFF);
+    Ok(text.get(..cut).unwrap_or_default().to_owned())
+}
+
+fn export(name: &str, text: &str) -> News {
+    let written = working_folder().and_then(|folder| {
+        let path = unused(&folder.join(name));
+        std::fs::write(&path, text).map(|()| path)
+    });
+    match written {
+        Ok(path) => News::Said { text: format!("Written to {}.", shown(&path)), is_error: false },
+        Err(error) => News::Said { text: format!("{name} cannot be written: {error}"), is_error: true },
+    }
+}
+
+/// An export never overwrites what is there.
+fn unused(path: &std::path::Path) -> PathBuf {
+    let (stem, end) = (path.file_stem().unwrap_or_default(), path.extension().unwrap_or_default());
+    let numbered = (2..1000).map(|nth| {
+        let name = format!("{}-{nth}.{}", stem.to_string_lossy(), end.to_string_lossy());
+        path.with_file_name(name)
+    });
+    std::iter::once(path.to_owned())
+        .chain(numbered)
+        .find(|path| !path.exists())
+        .unwrap_or_else(|| path.to_owned())
+}
+
+fn save(place: SavePlace, project: Option<PathBuf>, text: &str) -> News {
+    let path = match place {
+        SavePlace::Project => project.map(|folder| folder.join("monitor.toml")),
+        SavePlace::User => super::user_file("monitor.toml"),
+    };
+    let Some(path) = path else {
+        return News::Said { text: "There is no folder to keep the settings in.".into(), is_error: true };
+    };
+    let written =
+        path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, text));
+    match written {
+        Ok(()) => News::Said { text: format!("Kept in {}.", shown(&path)), is_error: false },
+        Err(error) => {
+            News::Said { text: format!("{} cannot be written: {error}", shown(&path)), is_error: true }
+        }
+    }
+}

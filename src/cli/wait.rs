@@ -1,0 +1,126 @@
+//! `quarterdeck wait`: until a delegation or a step is in a state, or can no longer come to it.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde_json::json;
+
+use super::ask::Live;
+use super::control::resolve;
+use super::{Outcome, Place, print, warn};
+use crate::model::Model;
+use crate::model::id::{DelegationId, SubtaskId};
+use crate::model::key::NodeKey;
+use crate::model::status::{StatusWord, WORDS};
+use crate::store::folder::StateFolder;
+
+/// Exit code of a wait that was over before what it waited for.
+const LATE: u8 = 4;
+
+#[derive(Debug, Args)]
+pub(super) struct Wait {
+    /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough.
+    #[arg(value_name = "TARGET")]
+    on: String,
+    /// Until it is in this state, or `ended` in any way. Exit code 1 if it ended in another.
+    #[arg(long, value_name = "STATE", default_value = "done", value_parser = until)]
+    until: Until,
+    /// At most so long, such as 20s or 5m; then exit code 4.
+    #[arg(long, value_name = "TIME", value_parser = super::span)]
+    timeout: Option<Duration>,
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Until {
+    /// Any end.
+    Ended,
+    Is(StatusWord),
+}
+
+impl Until {
+    fn is_reached(self, word: StatusWord) -> bool {
+        match self {
+            Self::Ended => !word.is_live(),
+            Self::Is(wanted) => word == wanted,
+        }
+    }
+}
+
+fn until(text: &str) -> Result<Until, String> {
+    if text == "ended" {
+        return Ok(Until::Ended);
+    }
+    let found = WORDS.iter().find(|(_, name)| *name == text).map(|(word, _)| Until::Is(*word));
+    found.ok_or_else(|| {
+        let names: Vec<&str> = WORDS.iter().map(|(_, name)| *name).collect();
+        format!("there are: ended, {}", names.join(", "))
+    })
+}
+
+impl Wait {
+    pub(super) fn run(self, place: &Place) -> Outcome {
+        let folder = place.need()?;
+        let (id, step) = resolve(&folder, &self.on)?;
+        // A span that is longer than the clock counts is no end.
+        let deadline = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        Watched { id, step }.wait(&folder, self.until, deadline, self.json)
+    }
+}
+
+/// What is watched.
+pub(super) struct Watched {
+    pub id: DelegationId,
+    pub step: Option<SubtaskId>,
+}
+
+impl Watched {
+    /// Waits, and tells what came; the exit code says whether it was that.
+    pub(super) fn wait(
+        self,
+        folder: &StateFolder,
+        until: Until,
+        deadline: Option<Instant>,
+        json: bool,
+    ) -> Outcome {
+        let key = match self.step {
+            Some(step) => NodeKey::Subtask(self.id, step),
+            None => NodeKey::Delegation(self.id),
+        };
+        let mut live = Live::of(folder)?;
+        let settled = |model: &Model| {
+            let node = model.get(model.find(&key)?)?;
+            let word = node.status.word();
+            let over = until.is_reached(word) || node.status.is_ended();
+            over.then(|| (word, node.status.why().map(str::to_owned)))
+        };
+        let Some((word, why)) = live.wait(deadline, settled) else {
+            return late(&key, &live.model, json);
+        };
+        let reached = until.is_reached(word);
+        if json {
+            let told =
+                json!({ "id": key.to_string(), "status": word.as_str(), "reason": why, "reached": reached });
+            print(&format!("{told}\n"))?;
+        } else {
+            let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+            print(&format!("{key} {}{why}\n", word.as_str()))?;
+        }
+        Ok(if reached { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+fn late(key: &NodeKey, model: &Model, json: bool) -> Outcome {
+    let word = model.find(key).and_then(|ix| model.get(ix)).map(|node| node.status.word());
+    let word = word.unwrap_or(StatusWord::Unknown).as_str();
+    if json {
+        let told = json!({ "id": key.to_string(), "status": word, "reached": false, "timedOut": true });
+        print(&format!("{told}\n"))?;
+    } else {
+        warn(&format!("{key} is {word} still."));
+    }
+    Ok(ExitCode::from(LATE))
+}

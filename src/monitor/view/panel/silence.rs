@@ -1,0 +1,236 @@
+//! Silence explained: what a running node that says nothing is doing, as far as there is evidence. A node is
+//! never called silent while something below it works.
+
+use std::time::Duration;
+
+use crate::model::Model;
+use crate::model::key::{NodeKey, SourceKind};
+use crate::model::node::{Node, NodeKind};
+use crate::model::status::{Status, StatusWord, Trouble};
+use crate::model::time::Stamp;
+use crate::monitor::app::log::{Log, What};
+use crate::monitor::view::theme::Role;
+use crate::report::measure::duration;
+use crate::report::text::title;
+
+/// Shorter silences need no explanation: agents think.
+const SHORT: Duration = Duration::from_secs(90);
+
+/// What a running node does while it says nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Silence {
+    /// It asked something.
+    WaitsForYou {
+        asks: Option<String>,
+    },
+    /// Something below it works, or waits.
+    WaitsForChild {
+        title: String,
+        word: StatusWord,
+        others: u32,
+    },
+    /// Its process ended, and nobody has judged it yet.
+    ProcessGone {
+        pid: Option<u32>,
+        how: Option<String>,
+    },
+    /// Its provider makes it wait.
+    RateLimited {
+        until: Option<String>,
+    },
+    /// A tool works for it.
+    InTool {
+        name: String,
+        span: Option<Duration>,
+    },
+    Thinking {
+        span: Option<Duration>,
+    },
+    /// Nothing was heard for this long; whether its process lives, where anybody looked.
+    NoSign {
+        span: Duration,
+        is_alive: Option<bool>,
+    },
+    /// It gave a sign a moment ago.
+    Works {
+        ago: Duration,
+    },
+    /// It runs, and nobody ever told more.
+    Unheard,
+}
+
+impl Silence {
+    /// Says it in a few words.
+    pub fn words(&self) -> String {
+        let long = |span: &Option<Duration>| {
+            span.map_or_else(String::new, |span| format!(" for {}", duration(span)))
+        };
+        match self {
+            Self::WaitsForYou { asks: Some(asks) } => format!("waiting for you: {asks}"),
+            Self::WaitsForYou { asks: None } => "waiting for you".into(),
+            Self::WaitsForChild { title, word, others } => {
+                let more = if *others > 0 { format!(" and {others} more") } else { String::new() };
+                format!("waiting for {title} ({}){more}", word.as_str())
+            }
+            Self::ProcessGone { pid, how } => {
+                let pid = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
+                let how = how.as_ref().map_or_else(String::new, |how| format!(": {how}"));
+                format!("process gone{pid}{how}")
+            }
+            Self::RateLimited { until: Some(until) } => format!("rate-limited until {until}"),
+            Self::RateLimited { until: None } => "rate-limited".into(),
+            Self::InTool { name, span } => format!("in tool {name}{}", long(span)),
+            Self::Thinking { span } => format!("thinking{}", long(span)),
+            Self::NoSign { span, is_alive } => {
+                let process = match is_alive {
+                    Some(true) => "process alive",
+                    Some(false) => "process gone",
+                    None => "process unknown",
+                };
+                format!("no sign for {} ({process})", duration(*span))
+            }
+            Self::Works { ago } => format!("working, last sign {} ago", duration(*ago)),
+            Self::Unheard => "running, nothing more is known".into(),
+        }
+    }
+
+    /// Returns how it is shown.
+    pub fn role(&self) -> Role {
+        match self {
+            Self::WaitsForYou { .. } | Self::RateLimited { .. } | Self::NoSign { .. } => Role::Warn,
+            Self::ProcessGone { .. } => Role::Error,
+            Self::WaitsForChild { .. } | Self::Unheard => Role::Dim,
+            Self::InTool { .. } | Self::Thinking { .. } | Self::Works { .. } => Role::StatusRunning,
+        }
+    }
+}
+
+/// Explains the silence of a node that runs; `log` is that of its session, where it is at hand.
+pub fn explain(model: &Model, node: &Node, log: Option<&Log>, now: Stamp) -> Option<Silence> {
+    let Status::Running { trouble } = &node.status else { return None };
+    let is_silent = matches!(trouble, Some(Trouble::Silent { .. }));
+    let span = node.clocks.last_sign.map(|sign| now.since(sign));
+    asks(node)
+        .or_else(|| child(model, node))
+        .or_else(|| gone(model, node))
+        .or_else(|| limited(node))
+        .or_else(|| log.and_then(|log| last_heard(log, is_silent, now)))
+        .or_else(|| match span {
+            Some(span) if is_silent || span >= SHORT => {
+                Some(Silence::NoSign { span, is_alive: is_alive(model, node) })
+            }
+            Some(ago) => Some(Silence::Works { ago }),
+            None => Some(Silence::Unheard),
+        })
+}
+
+/// Returns the log, if it is that of a session of this node.
+pub fn log_of<'l>(log: &'l Log, node: &Node) -> Option<&'l Log> {
+    let followed = log.session.as_ref()?;
+    let is_key = node.keys.iter().any(|key| matches!(key, NodeKey::Session(own) if own == followed));
+    let is_attempt = node.attempts.iter().any(|attempt| attempt.session_id.as_ref() == Some(followed));
+    (is_key || is_attempt).then_some(log)
+}
+
+fn asks(node: &Node) -> Option<Silence> {
+    let question = node.more()?.questions.first()?;
+    let tool = question.tool.as_deref().map(|tool| format!("may it use {tool}?"));
+    let asks = question.text.as_deref().map(|text| text.lines().next().unwrap_or_default().to_owned());
+    Some(Silence::WaitsForYou { asks: asks.filter(|text| !text.is_empty()).or(tool) })
+}
+
+/// Returns the child that is waited for: one that works, else, where the node has no session of its own, one
+/// that may still come to work.
+fn child(model: &Model, node: &Node) -> Option<Silence> {
+    /// Looked at in this order; the first kind that there is names the child.
+    const LIVE: [StatusWord; 7] = [
+        StatusWord::Running,
+        StatusWord::Stale,
+        StatusWord::TimedOut,
+        StatusWord::Paused,
+        StatusWord::Review,
+        StatusWord::Blocked,
+        StatusWord::Queued,
+    ];
+    let tally = node.rollup()?.children;
+    let has_session = !node.attempts.is_empty() || matches!(node.kind, NodeKind::Session | NodeKind::Agent);
+    let of_interest = if has_session { LIVE.get(..1) } else { LIVE.get(..) };
+    let children = || node.children().iter().filter_map(|child| model.get(*child));
+    let found = of_interest
+        .unwrap_or_default()
+        .iter()
+        .find_map(|word| children().find(|child| child.status.word() == *word && !child.status.is_ended()));
+    // Something further down may work though its parent is said to be over.
+    let found = found.or_else(|| {
+        let works = |child: &&Node| {
+            child.rollup().is_some_and(|rollup| rollup.descendants.of(StatusWord::Running) > 0)
+        };
+        children().find(works)
+    })?;
+    let word = found.status.word();
+    Some(Silence::WaitsForChild { title: title(found), word, others: tally.of(word).saturating_sub(1) })
+}
+
+/// Returns that the process is gone, where the system or the host's record says so.
+fn gone(model: &Model, node: &Node) -> Option<Silence> {
+    let attempt = node.attempts.iter().rev().find(|attempt| attempt.attempt == node.attempt);
+    let has_exit = attempt.is_some_and(|attempt| attempt.ended_at.is_some() || attempt.exit_code.is_some());
+    if !has_exit && is_alive(model, node) != Some(false) {
+        return None;
+    }
+    let how = attempt.and_then(|attempt| match (attempt.exit_code, attempt.signal) {
+        (_, Some(signal)) => Some(format!("ended by signal {signal}")),
+        (Some(code), None) => Some(format!("exit code {code}")),
+        (None, None) => attempt.reason.as_deref().map(str::to_owned),
+    });
+    Some(Silence::ProcessGone { pid: attempt.and_then(|attempt| attempt.pid), how })
+}
+
+/// Returns whether its process lives, as the system showed it.
+fn is_alive(model: &Model, node: &Node) -> Option<bool> {
+    let seen = node
+        .claims
+        .iter()
+        .find(|claim| model.source(claim.source).is_some_and(|source| source.kind == SourceKind::Process))?;
+    Some(!seen.status.is_ended())
+}
+
+/// Returns that its provider makes it wait, where its last words say so.
+fn limited(node: &Node) -> Option<Silence> {
+    let said = node.last_action.as_deref()?;
+    let lower = said.to_lowercase();
+    let is_limit = ["rate limit", "rate-limit", "ratelimit", "usage limit", "too many requests"]
+        .iter()
+        .any(|words| lower.contains(words));
+    is_limit.then(|| Silence::RateLimited { until: time_in(said) })
+}
+
+/// Returns the first time of day in a text, such as `14:02`.
+fn time_in(text: &str) -> Option<String> {
+    let is_time = |word: &&str| {
+        word.split_once(':').is_some_and(|(hours, minutes)| {
+            let digits =
+                |part: &str| (1..=2).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+            digits(hours) && minutes.split(':').all(digits)
+        })
+    };
+    text.split(|c: char| c.is_whitespace() || matches!(c, ',' | '.' | ';' | '(' | ')' | 'T' | 'Z'))
+        .find(is_time)
+        .map(str::to_owned)
+}
+
+/// Returns what the last line of the log tells: a tool without its answer, or a thought.
+fn last_heard(log: &Log, is_silent: bool, now: Stamp) -> Option<Silence> {
+    let last = log.entries.back()?;
+    let span = last.at.map(|at| now.since(at));
+    match &last.what {
+        What::Tool { name, answer: None, .. } => Some(Silence::InTool { name: name.clone(), span }),
+        What::Thought(_) | What::Tool { .. } if !is_silent => Some(Silence::Thinking { span }),
+        What::Thought(_)
+        | What::Tool { .. }
+        | What::Output(_)
+        | What::Question(_)
+        | What::Result { .. }
+        | What::Ended { .. } => None,
+    }
+}

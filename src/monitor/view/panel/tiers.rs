@@ -1,0 +1,114 @@
+//! Which models cost more than which: only families that are known, and only within one family. Of anything
+//! else nothing is said.
+
+use crate::model::node::{Models, Node};
+
+/// Models of one house, the cheapest first; a name belongs to the first that it contains.
+const FAMILIES: [&[&str]; 2] = [&["haiku", "sonnet", "opus"], &["-nano", "-mini", "gpt-"]];
+
+/// Roles that a small model does well enough, as the agent definitions have it.
+const SMALL_ROLES: [&str; 3] = ["explore", "style-reviewer", "writer"];
+
+/// Why a model is dearer than it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dearer {
+    /// Than the one that was asked for or put in.
+    ThanAsked,
+    /// Than the agent's role needs.
+    ThanNeeded,
+}
+
+impl Dearer {
+    /// Says it in a few words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::ThanAsked => "dearer than asked for",
+            Self::ThanNeeded => "dearer than its role needs",
+        }
+    }
+}
+
+/// Returns a model's family and its place in it.
+fn tier(model: &str) -> Option<(usize, usize)> {
+    let model = model.to_lowercase();
+    FAMILIES.iter().enumerate().find_map(|(family, tiers)| {
+        let is_house = family == 0 || model.contains("gpt-");
+        let place = tiers.iter().position(|part| is_house && model.contains(part))?;
+        Some((family, place))
+    })
+}
+
+/// Returns the tier that a role is known to need, by its name's ending or by the table.
+fn needed(agent: &str) -> Option<usize> {
+    let name = agent.rsplit(':').next().unwrap_or(agent).to_lowercase();
+    if name.ends_with("-low") || SMALL_ROLES.contains(&name.as_str()) {
+        Some(0)
+    } else if name.ends_with("-medium") {
+        Some(1)
+    } else {
+        None
+    }
+}
+
+/// Returns whether what ran costs more than what was wanted.
+pub fn dearer(models: &Models, agent: Option<&str>) -> Option<Dearer> {
+    let (family, ran) = tier(models.effective.as_deref()?)?;
+    let wanted = models.injected.as_deref().or(models.requested.as_deref());
+    match wanted.map(tier) {
+        Some(Some((wanted_family, wanted))) => {
+            (wanted_family == family && ran > wanted).then_some(Dearer::ThanAsked)
+        }
+        // Asked for something that is in no table: it cannot be compared.
+        Some(None) => None,
+        None => (ran > needed(agent?)?).then_some(Dearer::ThanNeeded),
+    }
+}
+
+/// Returns whether a node's model costs more than what was wanted.
+pub fn dearer_of(node: &Node) -> Option<Dearer> {
+    dearer(&node.model, node.agent.as_deref())
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(Some("sonnet"), "claude-opus-4-1", None, Some(Dearer::ThanAsked))]
+    #[case(Some("opus"), "claude-haiku-4", None, None)]
+    #[case(Some("sonnet"), "claude-sonnet-4", None, None)]
+    #[case(Some("gpt-5-mini"), "gpt-5-codex", None, Some(Dearer::ThanAsked))]
+    #[case(Some("gpt-5-nano"), "gpt-5-mini", None, Some(Dearer::ThanAsked))]
+    #[case(Some("haiku"), "gpt-5", None, None)]
+    #[case(Some("inherit"), "claude-opus-4", Some("writer"), None)]
+    #[case(None, "claude-sonnet-4", Some("explore"), Some(Dearer::ThanNeeded))]
+    #[case(None, "claude-opus-4", Some("omc:executor-medium"), Some(Dearer::ThanNeeded))]
+    #[case(None, "claude-opus-4", Some("executor-high"), None)]
+    #[case(None, "gemini-pro", Some("explore"), None)]
+    #[case(Some("sonnet"), "llama-mini", None, None)]
+    fn a_dearer_model_is_named_only_where_the_table_knows_both(
+        #[case] requested: Option<&str>,
+        #[case] effective: &str,
+        #[case] agent: Option<&str>,
+        #[case] expected: Option<Dearer>,
+    ) {
+        let models = Models {
+            requested: requested.map(Into::into),
+            injected: None,
+            effective: Some(effective.into()),
+        };
+        assert_eq!(dearer(&models, agent), expected);
+    }
+
+    #[test]
+    fn what_a_hook_put_in_counts_for_what_was_asked() {
+        let models = Models {
+            requested: Some("haiku".into()),
+            injected: Some("opus".into()),
+            effective: Some("claude-opus-4".into()),
+        };
+        assert_eq!(dearer(&models, None), None);
+    }
+}

@@ -1,0 +1,207 @@
+//! The command line around a running engine: waiting, following, handing over, and how things ended.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Command};
+
+use serde_json::Value;
+
+use crate::deck::{Deck, text, wait_until};
+
+/// A command that stays; what it prints is read line by line.
+struct Follower {
+    child: Child,
+    lines: std::io::Lines<BufReader<ChildStdout>>,
+}
+
+impl Follower {
+    fn new(deck: &Deck, arguments: &[&str]) -> Self {
+        let mut child = deck.spawn(arguments);
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    /// Reads on until a line has this in it; the lines end only with the program.
+    fn read_to(&mut self, wanted: &str) -> String {
+        let found = self.lines.by_ref().map(Result::unwrap).find(|line| line.contains(wanted));
+        assert!(found.is_some(), "{wanted:?} never came");
+        found.unwrap()
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_log_is_followed_to_the_end_of_its_step() {
+    let deck = Deck::new();
+    let id = deck.ok(&["delegate", "work", "--agent", "slow"]);
+    wait_until("it runs", || deck.lines("slow.starts") == 1);
+    let mut follower = Follower::new(&deck, &["logs", "-f", &format!("{id}/st-1")]);
+    fs::write(deck.path("go"), "").unwrap();
+    assert_eq!(follower.read_to("finished"), "finished");
+    follower.read_to("■ Done");
+    assert!(follower.lines.next().is_none(), "it ends with its step");
+    assert!(follower.child.wait().unwrap().success());
+}
+
+#[test]
+fn the_logs_of_a_delegation_come_interleaved_each_with_its_step() {
+    let deck = Deck::new();
+    let id = deck.ok(&["delegate", "one", "two", "--agent", "slow"]);
+    wait_until("both run", || deck.lines("slow.starts") == 2);
+    let mut follower = Follower::new(&deck, &["logs", "--follow", &id]);
+    fs::write(deck.path("go"), "").unwrap();
+    let mut seen = Vec::new();
+    while seen.len() < 2 {
+        seen.push(follower.read_to("finished"));
+    }
+    seen.sort();
+    assert_eq!(seen, ["st-1 │ finished", "st-2 │ finished"]);
+    deck.ok(&["wait", &id]);
+    let all = deck.ok(&["logs", &id]);
+    assert!(all.contains("st-1 │ ■ Done") && all.contains("st-2 │ ■ Done"), "{all}");
+}
+
+#[test]
+fn a_wait_says_whether_the_state_came_or_can_no_longer_come_or_did_not_in_time() {
+    let deck = Deck::new();
+    let id = deck.ok(&["delegate", "work", "--agent", "slow"]);
+    let wait = |arguments: &[&str]| {
+        let all: Vec<&str> = ["wait"].iter().chain(arguments).copied().collect();
+        let output = deck.run(&all);
+        (output.status.code().unwrap(), text(&output.stdout))
+    };
+    assert_eq!(wait(&[&id, "--until", "running", "--timeout", "60s"]).0, 0);
+    let (code, told) = wait(&[&id, "--timeout", "50ms", "--json"]);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!((code, &told["status"], &told["timedOut"]), (4, &"running".into(), &true.into()));
+    deck.ok(&["pause", &id]);
+    assert_eq!(wait(&[&id, "--until", "paused", "--timeout", "60s"]).0, 0);
+    deck.ok(&["resume", &id]);
+    fs::write(deck.path("go"), "").unwrap();
+    let step = format!("{id}/st-1");
+    assert_eq!(wait(&[&step, "--until", "done", "--timeout", "60s"]).0, 0);
+    assert_eq!(wait(&[&id, "--until", "ended", "--timeout", "60s"]).0, 0);
+    let (code, told) = wait(&[&id, "--until", "paused", "--json"]);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!((code, &told["status"], &told["reached"]), (1, &"done".into(), &false.into()));
+    assert_eq!(deck.run(&["wait", &id, "--until", "happy"]).status.code(), Some(2));
+}
+
+#[test]
+fn an_agent_works_where_it_is_told_to() {
+    let deck = Deck::new();
+    let config = "[agents.where]\nkind = \"command\"\ncommand = \"pwd\"\n";
+    fs::write(deck.path("quarterdeck.toml"), config).unwrap();
+    fs::create_dir(deck.path("below")).unwrap();
+    let below = deck.path("below").canonicalize().unwrap().display().to_string();
+    for verb in ["delegate", "direct"] {
+        let id = deck.ok(&[verb, "look", "--agent", "where", "--cwd", "below", "--wait"]);
+        let log = deck.ok(&["logs", &format!("{}/st-1", id.lines().next().unwrap())]);
+        assert!(log.lines().any(|line| line == below), "{log}");
+    }
+    let refused = deck.run(&["delegate", "look", "--agent", "where", "--cwd", "nowhere"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("cannot work in nowhere"), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn a_plan_is_read_from_toml_and_the_command_line_counts_more() {
+    let deck = Deck::new();
+    let plan = r#"
+        title = "Two"
+        [limits]
+        maxConcurrent = 5
+        [[subtasks]]
+        id = "first"
+        prompt = "one"
+        [[subtasks]]
+        id = "second"
+        prompt = "two"
+        dependencies = ["first"]
+    "#;
+    fs::write(deck.path("plan.toml"), plan).unwrap();
+    let id = deck.ok(&["delegate", "--plan", "plan.toml", "--agent", "echo", "-a", "1", "--wait"]);
+    let id = id.lines().next().unwrap();
+    assert_eq!(deck.node(&format!("{id}/second"))["status"], "done");
+    let journal =
+        crate::deck::journal(&quarterdeck::store::folder::StateFolder::at(deck.path(".quarterdeck")));
+    let started = journal.iter().find(|event| event["type"] == "delegation:started").unwrap();
+    assert_eq!(started["data"]["spec"]["limits"]["maxConcurrent"], 1);
+}
+
+#[test]
+fn a_deadline_is_raised_with_proof_and_the_host_keeps_it() {
+    let deck = Deck::new();
+    let id = deck.ok(&["delegate", "work", "--agent", "slow", "--timeout", "10m", "--total-timeout", "1h"]);
+    wait_until("it runs", || deck.lines("slow.starts") == 1);
+    let step = format!("{id}/st-1");
+    let before = deck.node(&step)["deadline"].as_str().unwrap().to_owned();
+    let preview = deck.ok(&["raise", &step, "--by", "10m", "--preview"]);
+    assert!(preview.contains("1 steps and 1 running sessions"), "{preview}");
+    assert!(deck.ok(&["raise", &step, "--by", "10m"]).contains("confirmed, 1 of 1 deadlines moved"));
+    let after = deck.node(&step)["deadline"].as_str().unwrap().to_owned();
+    assert!(after > before, "{before} {after}");
+    assert!(deck.ok(&["raise", &id, "--timeout", "2h"]).contains("2 of 2 deadlines moved"));
+    let less = deck.run(&["raise", &id, "--timeout", "1m"]);
+    assert_eq!(less.status.code(), Some(3), "{}", text(&less.stdout));
+    deck.crash();
+    deck.ok(&["engine", "start"]);
+    let session = fs::read_dir(deck.path(".quarterdeck/sessions")).unwrap().next().unwrap().unwrap().path();
+    let orders = fs::read_to_string(session.join("orders")).unwrap();
+    assert_eq!(orders.matches("deadline").count(), 2, "each was ordered once: {orders}");
+    let kept = quarterdeck::session::look::remaining_ms(
+        &quarterdeck::session::Folder(session),
+        quarterdeck::store::process::awake_ms(),
+    );
+    assert!(kept.unwrap() > 7_000_000, "{kept:?}");
+}
+
+#[test]
+fn the_history_is_searched_by_state_agent_time_and_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin("quarterdeck"));
+        command.current_dir(folder.path()).env_clear().env("HOME", folder.path());
+        let output = command.args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?} {}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    run(&[
+        "synth",
+        ".quarterdeck",
+        "--ended",
+        "480",
+        "--live",
+        "0",
+        "--subtasks",
+        "1",
+        "--now",
+        "2026-11-16T09:00:00Z",
+    ]);
+    let records = |arguments: &[&str]| -> Vec<Value> {
+        let all: Vec<&str> =
+            ["history", "--json", "--limit", "1000"].iter().chain(arguments).copied().collect();
+        run(&all).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let all = records(&[]);
+    assert!(all.len() > 256, "more than one page: {}", all.len());
+    let failed = records(&["--status", "failed"]);
+    assert!(!failed.is_empty() && failed.len() < all.len());
+    assert!(failed.iter().all(|record| record["status"] == "failed"));
+    let agent = all[0]["subtasks"][0]["agent"].as_str().unwrap();
+    let by_agent = records(&["--agent", agent]);
+    assert!(!by_agent.is_empty() && by_agent.iter().all(|record| record.to_string().contains(agent)));
+    let middle = all[all.len() / 2]["completedAt"].as_str().unwrap();
+    let since = records(&["--since", middle]);
+    assert!(!since.is_empty() && since.len() < all.len());
+    assert!(since.iter().all(|record| record["completedAt"].as_str().unwrap() >= middle));
+    let id = all[7]["delegationId"].as_str().unwrap().to_uppercase();
+    assert_eq!(records(&[&id]).len(), 1);
+    assert_eq!(run(&["history", "no such thing"]), "Nothing in the history matches.\n");
+}

@@ -1,0 +1,15 @@
+//! The engine end to end: the real program, real hosts, real processes, in a folder of its own.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test fails where something is not there"
+)]
+#![cfg(target_os = "linux")]
+
+mod control;
+mod deck;
+mod escape;
+mod lines;
+mod promises;
+mod storm;

@@ -1,0 +1,22 @@
+//! The engine's interface: its routes without a socket against a real engine, then the socket, TCP, the client and
+//! the program.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    reason = "a test fails where something is not there"
+)]
+#![cfg(target_os = "linux")]
+
+mod control;
+mod deck;
+mod documents;
+mod errors;
+mod events;
+mod guard;
+mod once;
+mod program;
+mod query;
+mod remote;
