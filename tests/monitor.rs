@@ -1,14 +1,28 @@
 //! The monitor without a terminal: keys in, effects and pictures out.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that cannot go on has failed"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+#[path = "monitor/announce.rs"]
+mod announce;
+#[path = "monitor/control.rs"]
+mod control;
 #[path = "monitor/deck.rs"]
 mod deck;
+#[path = "monitor/export.rs"]
+mod export;
+#[path = "monitor/find.rs"]
+mod find;
+#[path = "monitor/lists.rs"]
+mod lists;
 #[path = "monitor/look.rs"]
 mod look;
+#[path = "monitor/motion.rs"]
+mod motion;
+#[path = "monitor/props.rs"]
+mod props;
+#[path = "monitor/reach.rs"]
+mod reach;
+
+#[path = "model_facts/mod.rs"]
+#[expect(dead_code, reason = "other tests use the rest")]
+mod model_facts;

@@ -87,7 +87,7 @@ impl Announcer {
         let before = self.words.insert(ix, word);
         let why = reason(node).map(|why| format!(": {why}")).unwrap_or_default();
         let spend = node.subtree_spend();
-        let spent = if node.status.is_ended() && node.kind == NodeKind::Delegation && !spend.is_nothing() {
+        let price = if node.status.is_ended() && node.kind == NodeKind::Delegation && !spend.is_nothing() {
             format!(" ({} tokens, {})", spent_tokens(&spend), cost(&spend))
         } else {
             String::new()
@@ -95,7 +95,7 @@ impl Announcer {
         match before {
             Some(before) if before == word => None,
             Some(before) => {
-                Some(format!("{}: {} → {}{why}{spent}", name(node), before.as_str(), word.as_str()))
+                Some(format!("{}: {} → {}{why}{price}", name(node), before.as_str(), word.as_str()))
             }
             // A step that only waits is told of by its delegation.
             None if node.kind != NodeKind::Delegation

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
-use quarterdeck::model::NodeIx;
 use quarterdeck::model::command::{Command, CommandFact};
 use quarterdeck::model::fact::{
     About, Action as Doing, Clock, Description, EngineFact, Fact, NodeFact, SourceFact, StatusReport,
@@ -67,6 +66,11 @@ pub fn foreign(id: &str) -> Telling {
 impl Telling {
     fn new(source: SourceId, key: NodeKey) -> Self {
         Self { source, key, facts: Vec::new() }
+    }
+
+    /// Returns what was told.
+    pub fn into_facts(self) -> Vec<Fact> {
+        self.facts
     }
 
     pub fn and(self, what: NodeFact) -> Self {
@@ -202,7 +206,7 @@ impl Deck {
     }
 
     pub fn tell(&mut self, tellings: impl IntoIterator<Item = Telling>) {
-        self.facts(tellings.into_iter().flat_map(|telling| telling.facts).collect());
+        self.facts(tellings.into_iter().flat_map(Telling::into_facts).collect());
     }
 
     pub fn command(&mut self, id: &quarterdeck::model::id::CommandId, what: CommandFact) {
@@ -252,12 +256,10 @@ impl Deck {
     /// Returns the commands that were sent since the last look.
     pub fn commands(&mut self) -> Vec<Command> {
         let effects = std::mem::take(&mut self.effects);
-        let sent = effects.into_iter().filter_map(|effect| match effect {
-            Effect::Send(source, command) => {
-                assert_eq!(source, ENGINE, "only an engine takes commands");
-                Some(*command)
-            }
-            _ => None,
+        let sent = effects.into_iter().filter_map(|effect| {
+            let Effect::Send(source, command) = effect else { return None };
+            assert_eq!(source, ENGINE, "only an engine takes commands");
+            Some(*command)
         });
         sent.collect()
     }
@@ -266,10 +268,6 @@ impl Deck {
     pub fn selected(&self) -> Option<String> {
         let (_, node) = self.app.ui.selected(&self.app.model)?;
         node.keys.first().map(ToString::to_string)
-    }
-
-    pub fn find(&self, key: &NodeKey) -> NodeIx {
-        self.app.model.find(key).unwrap()
     }
 
     /// Returns the ids of the rows of the tree, from the first to the last.

@@ -1,14 +1,54 @@
-//! What the views look like.
-use super::deck::{Deck, fleet};
+//! What every view and dialog looks like, as text and as styles, at four sizes.
 
-#[test]
-fn show() {
-    for (w, h) in [(80, 24), (120, 40), (200, 60), (40, 12)] {
-        for key in ["2", "3", "4", "5", "6"] {
-            let mut deck = Deck::of(fleet());
-            deck.wait(1);
-            deck.press(key);
-            println!("== {key} {w}x{h}\n{}", deck.text(w, h));
-        }
+use insta::assert_snapshot;
+use quarterdeck::shot;
+use rstest::rstest;
+
+use super::deck::{Deck, fleet};
+use super::export::with_history;
+
+/// Each screen: its name, and the keys that lead to it.
+const SCREENS: [(&str, &str); 18] = [
+    ("tree", ""),
+    ("needs-me", "2"),
+    ("needs-me-failure", "2 j j"),
+    ("overview", "3"),
+    ("sessions", "5"),
+    ("settings", "6"),
+    ("help", "?"),
+    ("palette", ":"),
+    ("find", "/ t e s t"),
+    ("filter", "f x : y"),
+    ("cancel", "c"),
+    ("retry", "/ c o n t r a c t enter R"),
+    ("failure", "/ c o n t r a c t enter enter"),
+    ("question", "/ p u s h enter enter"),
+    ("approve", "/ s p l i t enter a"),
+    ("delegate", "D"),
+    ("export", "x"),
+    ("keep-settings", "6 G enter"),
+];
+
+fn shots(name: &str, deck: &mut Deck, (width, height): (u16, u16)) {
+    let buffer = deck.draw(width, height);
+    let theme = &deck.app.theme;
+    let both = format!("{}\n{}", shot::text(&buffer), shot::styles(&buffer, theme));
+    assert_snapshot!(format!("{name}-{width}x{height}"), both);
+}
+
+#[rstest]
+#[case((40, 12))]
+#[case((80, 24))]
+#[case((120, 40))]
+#[case((200, 60))]
+fn every_view_and_dialog(#[case] size: (u16, u16)) {
+    for (name, keys) in SCREENS {
+        let mut deck = Deck::of(fleet());
+        deck.wait(1);
+        deck.draw(size.0, size.1);
+        deck.press(keys);
+        shots(name, &mut deck, size);
     }
+    shots("history", &mut with_history(), size);
+    shots("empty", &mut Deck::new(), size);
 }

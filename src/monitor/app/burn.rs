@@ -73,7 +73,7 @@ impl Series {
             return;
         }
         match self.bars.back_mut() {
-            Some((last, sum)) if *last == bar => *sum += spent,
+            Some((last, sum)) if *last == bar => *sum = sum.saturating_add(spent),
             Some(_) | None => self.bars.push_back((bar, spent)),
         }
         if self.bars.len() > BARS {
@@ -88,7 +88,7 @@ impl Series {
         for (bar, spent) in &self.bars {
             let back = usize::try_from(newest - bar).unwrap_or(usize::MAX);
             if let Some(slot) = count.checked_sub(back.saturating_add(1)).and_then(|at| bars.get_mut(at)) {
-                *slot += spent;
+                *slot = spent.saturating_add(*slot);
             }
         }
         bars
@@ -102,9 +102,10 @@ impl Series {
             return None;
         }
         let bars = i64::from(RECENT);
-        let recent: u64 =
-            self.bars.iter().filter(|(bar, _)| newest - bar < bars).map(|(_, spent)| spent).sum();
-        Some(recent * 60 / watched.as_secs())
+        let recent = self.bars.iter().filter(|(bar, _)| newest - bar < bars).map(|(_, spent)| spent);
+        // A foreign file may tell any number: what is too much for a sum stays the most.
+        let spent = recent.fold(0u64, |sum, spent| sum.saturating_add(*spent));
+        Some(spent.saturating_mul(60) / watched.as_secs())
     }
 }
 

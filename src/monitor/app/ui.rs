@@ -246,6 +246,8 @@ pub struct Drawn {
     /// The rows of a list view, and how many lines it has in all where it scrolls as a whole.
     pub list: Rect,
     pub list_lines: usize,
+    /// How far the help can be scrolled.
+    pub help_most: usize,
     /// Whether something on screen moves or counts by itself.
     pub is_live: bool,
     /// Keys at the foot that were cut.

@@ -33,6 +33,7 @@ pub struct Ctx<'a> {
 }
 
 /// Does an action.
+#[expect(clippy::too_many_lines, reason = "a table: it only routes")]
 pub fn update(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
     match action {
         // What lies in front scrolls, never what is behind it.

@@ -132,6 +132,10 @@ fn in_order(ui: &Ui, model: &Model) -> Vec<NodeIx> {
 
 /// Selects a node wherever it is: a filter that hides it goes, and what is folded over it opens.
 pub fn go_to(ui: &mut Ui, cx: Ctx<'_>, ix: NodeIx) {
+    // It may have gone since somebody wished to come back to it.
+    if cx.model.get(ix).is_none() {
+        return;
+    }
     if !ui.filter.is_empty() && ui.tree.row_of(cx.model, ix).is_none() {
         ui.filter.clear();
         ui.say("The filter is off: it hid this row.", false, cx.now);

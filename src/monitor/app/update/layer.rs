@@ -8,7 +8,7 @@ use crate::monitor::app::dialog::answer::{self, Asked};
 use crate::monitor::app::dialog::{Field, Form};
 use crate::monitor::app::effect::Effect;
 use crate::monitor::app::ui::{Layer, Ui};
-use crate::monitor::input::action::{Action, Group};
+use crate::monitor::input::action::Action;
 use crate::monitor::input::key::Key;
 use crate::monitor::input::keymap::{Context, Keymap, Pressed};
 
@@ -97,8 +97,6 @@ fn after_typing(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 
 /// How far a page goes in what lies over the screen.
 const PAGE: usize = 10;
-/// Every action has a line in the help, and every group two: further down there is nothing.
-const LAST: usize = Action::ALL.len() + 2 * Group::ALL.len();
 
 /// Opens the help over a dialog, or closes it.
 fn help(ui: &mut Ui) -> Vec<Effect> {
@@ -116,6 +114,7 @@ pub fn act(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
         Action::Help => return help(ui),
         _ => {}
     }
+    let most = ui.drawn.help_most;
     match ui.layers.last_mut() {
         Some(Layer::Form(form)) => move_in_form(form, action),
         Some(Layer::Palette(palette)) => {
@@ -135,10 +134,10 @@ pub fn act(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
                 Action::DialogNext | Action::DialogToggle | Action::PageDown => scroll.saturating_add(PAGE),
                 Action::PageUp => scroll.saturating_sub(PAGE),
                 Action::Top => 0,
-                Action::Bottom => LAST,
+                Action::Bottom => most,
                 _ => scroll.saturating_add(1),
             }
-            .min(LAST);
+            .min(most);
         }
         Some(Layer::Prompt(_)) | None => {}
     }

@@ -126,11 +126,10 @@ fn burn(scene: &Scene<'_>, wide: usize) -> Line<'static> {
     } else {
         vec!["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
     };
-    let last = u64::try_from(signs.len() - 1).unwrap_or(0);
-    let chart: String = bars
-        .iter()
-        .filter_map(|bar| signs.get(usize::try_from((bar * last).div_ceil(highest)).unwrap_or(0)).copied())
-        .collect();
+    let last = u128::try_from(signs.len() - 1).unwrap_or(0);
+    let height =
+        |bar: u64| usize::try_from((u128::from(bar) * last).div_ceil(u128::from(highest))).unwrap_or(0);
+    let chart: String = bars.iter().filter_map(|bar| signs.get(height(*bar)).copied()).collect();
     let rate = series.per_minute(scene.now).map_or_else(|| UNKNOWN.to_owned(), tokens);
     Line::from(vec![
         span(pad("Burn", NAME), scene.style(Role::Dim)),

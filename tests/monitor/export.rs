@@ -1,0 +1,105 @@
+//! Export: the form asks in which form, and the file holds what was on screen.
+
+use quarterdeck::monitor::app::effect::{Effect, News, PastEntry};
+
+use super::deck::{Deck, ago, fleet};
+
+fn entry(id: &str, title: &str, status: &str, cost: Option<f64>) -> PastEntry {
+    PastEntry {
+        id: id.into(),
+        title: title.into(),
+        status: status.into(),
+        pattern: Some("parallel".into()),
+        agent: Some("codex".into()),
+        started: Some(ago(90_000)),
+        ended: Some(ago(89_000)),
+        tokens: cost.map(|_| 1234),
+        cost,
+        steps: 3,
+        record: format!("{{\"id\":\"{id}\"}}").into(),
+    }
+}
+
+pub fn with_history() -> Deck {
+    let mut deck = Deck::of(fleet());
+    deck.wait(1);
+    deck.press("4");
+    let entries = vec![
+        entry("del-1", "Rename the crate", "done", Some(0.5)),
+        entry("del-2", "=cmd|' /C calc'!A1", "failed", None),
+        entry("del-3", "Move, then \"fix\" | paint", "done", Some(2.0)),
+    ];
+    let ticket = deck.app.ui.past.ticket;
+    deck.news(News::History { ticket, entries, trouble: None });
+    deck.effects.clear();
+    deck
+}
+
+fn exported(deck: &mut Deck) -> (String, String) {
+    match std::mem::take(&mut deck.effects).as_slice() {
+        [Effect::Export { name, text }] => (name.clone(), text.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_history_is_written_as_json_csv_or_markdown() {
+    let mut deck = with_history();
+    deck.press("x enter");
+    let (name, text) = exported(&mut deck);
+    assert_eq!(name, "quarterdeck-history.json");
+    let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(read, serde_json::json!([{"id": "del-1"}, {"id": "del-2"}, {"id": "del-3"}]));
+
+    deck.press("x down enter");
+    let (name, text) = exported(&mut deck);
+    assert_eq!(name, "quarterdeck-history.csv");
+    let lines: Vec<&str> = text.split("\r\n").collect();
+    assert!(
+        lines[0].starts_with("id,title,status,pattern,agent,started,ended,seconds,steps,tokens,cost_usd")
+    );
+    assert!(lines[2].starts_with("del-2,'=cmd|' /C calc'!A1,failed"), "no formula: {}", lines[2]);
+    assert!(lines[3].starts_with("del-3,\"Move, then \"\"fix\"\" | paint\",done"), "{}", lines[3]);
+
+    deck.press("x down down enter");
+    let (name, text) = exported(&mut deck);
+    assert_eq!(name, "quarterdeck-history.md");
+    assert!(text.contains("Move, then \"fix\" \\| paint"), "{text}");
+    let pipes = |line: &str| line.replace("\\|", "").matches('|').count();
+    assert!(text.lines().all(|line| pipes(line) == 12), "every row has its eleven cells: {text}");
+}
+
+#[test]
+fn what_is_filtered_and_sorted_on_screen_is_so_in_the_file() {
+    let mut deck = with_history();
+    deck.press("f").type_in("status:done").press("enter o o o x down enter");
+    let (_, text) = exported(&mut deck);
+    let ids: Vec<&str> = text.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
+    assert_eq!(ids, ["del-3", "del-1"], "the dearest first");
+}
+
+#[test]
+fn a_node_is_written_with_all_below_it() {
+    let mut deck = Deck::of(fleet());
+    deck.press("x enter");
+    let (name, text) = exported(&mut deck);
+    assert_eq!(name, "del-audit.json");
+    let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(read["nodes"].as_array().unwrap().len(), 5);
+    deck.press("x down enter");
+    let (name, text) = exported(&mut deck);
+    assert_eq!(name, "del-audit.csv");
+    assert_eq!(text.lines().count(), 6);
+    assert!(text.contains("\r\ndel-audit/st-1,del-audit,subtask,Delete orphaned modules,done,"), "{text}");
+}
+
+#[test]
+fn marked_nodes_are_written_together_each_once() {
+    let mut deck = Deck::of(fleet());
+    deck.press("space space g x down enter");
+    let (name, text) = exported(&mut deck);
+    assert_eq!(name, "del-audit.csv", "the step is below the delegation already");
+    assert_eq!(text.matches("Delete orphaned modules").count(), 1);
+    deck.press("x esc");
+    assert!(deck.effects.is_empty());
+}

@@ -1,0 +1,147 @@
+//! What the list views count and say.
+
+use std::time::Duration;
+
+use quarterdeck::model::fact::{About, Fact};
+use quarterdeck::monitor::app::overview::{Overview, success};
+use quarterdeck::report::measure;
+
+use super::deck::{Deck, ENGINE, ago, delegation, fleet, now, step};
+use super::export::with_history;
+
+#[test]
+fn the_overview_counts_today_and_nothing_else() {
+    let mut told = fleet();
+    told.push(delegation("del-then").titled("Yesterday").is("done").took(90_000, 88_000));
+    told.push(
+        step("del-then", "st-1").by("claude", "opus-4").is("done").took(90_000, 88_000).spent(1000, 5.0),
+    );
+    let deck = Deck::of(told);
+    let sums = Overview::of(&deck.app.model, now());
+    assert_eq!(
+        (sums.started, sums.done, sums.failed, sums.called_off),
+        (4, 1, 0, 0),
+        "a proposal has not begun"
+    );
+    assert_eq!(sums.live, 4, "two run, one is proposed, one is another tool's");
+    assert_eq!(measure::cost(&sums.spend), "$1.01", "yesterday's money is not today's");
+    let names: Vec<&str> = sums.by_agent.iter().filter_map(|share| share.name.as_deref()).collect();
+    assert_eq!(names, ["claude", "codex", "gemini"], "the dearest first");
+    let claude = &sums.by_agent[0];
+    assert_eq!((claude.runs, claude.done, claude.failed), (4, 2, 1));
+    assert_eq!(success(claude.done, claude.failed), Some(66));
+    assert_eq!(success(0, 0), None, "nothing ended: no rate");
+}
+
+#[test]
+fn a_speed_up_is_work_by_time() {
+    let deck = Deck::of([
+        delegation("del-a").is("done").took(1000, 900),
+        step("del-a", "st-1").is("done").took(1000, 900),
+        step("del-a", "st-2").is("done").took(990, 900),
+    ]);
+    let sums = Overview::of(&deck.app.model, now());
+    assert_eq!((sums.worked, sums.wall), (Duration::from_secs(190), Duration::from_secs(100)));
+    assert_eq!(sums.speed_up(), Some(1.9));
+    assert_eq!(Overview::of(&Deck::new().app.model, now()).speed_up(), None);
+}
+
+#[test]
+fn nothing_to_do_is_said_kindly() {
+    let mut deck = Deck::of([delegation("del-a").titled("fine").is("running")]);
+    deck.press("2");
+    assert!(deck.text(80, 24).contains("Nothing needs you."));
+    deck.press("5");
+    assert!(deck.text(80, 24).contains("No session runs."));
+}
+
+#[test]
+fn a_need_shows_who_asks_what_and_the_keys_that_deal_with_it() {
+    let mut deck = Deck::of(fleet());
+    deck.wait(1);
+    deck.press("2");
+    let text = deck.text(120, 40);
+    for part in [
+        "Waits for you (2)",
+        "Stuck (1)",
+        "Worth a look (1)",
+        "Audit cleanup, phase 1 › Push the branch",
+        "The branch has diverged.",
+        "git push --force-with-lease",
+        "i allow, deny or answer",
+    ] {
+        assert!(text.contains(part), "{part:?} is missing in\n{text}");
+    }
+    deck.press("j j");
+    let text = deck.text(120, 40);
+    for part in ["see tests/vat.rs", "It can be retried.", "R retry", "s skip"] {
+        assert!(text.contains(part), "{part:?} is missing in\n{text}");
+    }
+}
+
+#[test]
+fn the_history_filters_sorts_and_says_when_nothing_is_left() {
+    let mut deck = with_history();
+    assert!(deck.text(120, 40).contains("Rename the crate"));
+    deck.press("f").type_in("status:failed").press("enter");
+    let text = deck.text(120, 40);
+    assert!(!text.contains("Rename the crate") && text.contains("1 of 1"), "{text}");
+    deck.press("f C-u").type_in("zzz").press("enter");
+    let text = deck.text(120, 40);
+    assert!(text.contains("None of 3 matches the filter zzz."), "{text}");
+    deck.press("esc");
+    assert!(deck.text(120, 40).contains("Rename the crate"));
+}
+
+#[test]
+fn trouble_with_the_history_is_shown() {
+    let mut deck = Deck::of(fleet());
+    deck.press("4");
+    let ticket = deck.app.ui.past.ticket;
+    let trouble = Some("history.jsonl: permission denied".to_owned());
+    deck.news(quarterdeck::monitor::app::effect::News::History { ticket, entries: Vec::new(), trouble });
+    let text = deck.text(120, 40);
+    assert!(text.contains("The history cannot be read.") && text.contains("permission denied"), "{text}");
+}
+
+#[test]
+fn the_engine_s_settings_are_shown_by_their_dotted_names_and_not_switched() {
+    let mut deck = Deck::of(fleet());
+    let settings =
+        serde_json::json!({"limits": {"depth": 3, "agents": {"atOnce": 4}}, "mode": "smart\u{1b}[2J"});
+    deck.facts(vec![Fact { source: ENGINE, at: None, about: About::Settings(settings) }]);
+    deck.press("6 G");
+    let text = deck.text(120, 40);
+    for part in ["limits.depth", "limits.agents.atOnce", "smart"] {
+        assert!(text.contains(part), "{part:?} is missing in\n{text}");
+    }
+    let before = deck.app.ui.settings.clone();
+    deck.press("enter");
+    assert_eq!(deck.app.ui.settings, before);
+    assert!(deck.said().contains("The engine keeps this one"), "{}", deck.said());
+}
+
+#[test]
+fn the_nearest_deadline_comes_first_and_the_overdue_before_it() {
+    let mut deck = Deck::of([
+        delegation("del-a").titled("a").is("running"),
+        step("del-a", "st-1").titled("none").runs_in("ses-none", 60),
+        step("del-a", "st-2").titled("far").runs_in("ses-far", 60).until(ago(-600)),
+        step("del-a", "st-3").titled("near").runs_in("ses-near", 60).until(ago(-60)),
+        step("del-a", "st-4").titled("over").runs_in("ses-over", 60).until(ago(10)),
+    ]);
+    deck.wait(1);
+    deck.press("5");
+    let order = |deck: &Deck| -> Vec<String> {
+        let title = |ix| deck.app.model.get(ix).unwrap().title.clone().unwrap().into_string();
+        deck.app.ui.sessions.iter().map(title).collect()
+    };
+    assert_eq!(order(&deck), ["over", "near", "far", "none"]);
+    // Time passes: what becomes overdue is so in the list too, and the selection stays.
+    deck.press("j");
+    deck.wait(120);
+    assert_eq!(order(&deck), ["over", "near", "far", "none"]);
+    assert_eq!(deck.selected().unwrap(), "del-a/st-3");
+    let text = deck.text(120, 40);
+    assert!(text.contains("1m01s over"), "{text}");
+}

@@ -1,0 +1,57 @@
+//! Every action can be reached, and the help names it.
+
+use std::collections::HashSet;
+use std::fmt::Write;
+
+use quarterdeck::monitor::app::update::palette::matching;
+use quarterdeck::monitor::input::action::{Action, Group};
+use quarterdeck::monitor::input::keymap::{Context, Keymap};
+
+use super::deck::{Deck, fleet};
+
+#[test]
+fn each_action_is_reached_by_a_key_or_by_its_name() {
+    let keys = Keymap::built_in();
+    for action in Action::ALL {
+        let by_key =
+            [Context::Normal, Context::Dialog].iter().any(|at| !keys.keys_of(*at, *action).is_empty());
+        let by_name = matching(action.name()).contains(action);
+        assert!(by_key || by_name, "{} cannot be reached", action.name());
+        if action.group() != Group::Dialog {
+            assert!(by_name, "the palette does not find {}", action.name());
+        }
+    }
+}
+
+#[test]
+fn the_help_names_each_action_with_its_keys() {
+    let mut deck = Deck::of(fleet());
+    deck.press("?");
+    let text = deck.text(120, 200);
+    for action in Action::ALL {
+        let line = text.lines().find(|line| {
+            line.split_whitespace().any(|word| word == action.name()) && line.contains(action.describe())
+        });
+        let line = line.unwrap_or_else(|| panic!("the help does not name {}", action.name()));
+        if let Some(key) = deck.app.keys.hint(*action) {
+            assert!(line.contains(&key), "{line:?} does not name {key:?}");
+        }
+    }
+}
+
+#[test]
+fn the_help_of_a_small_screen_is_scrolled_to_its_end() {
+    let mut deck = Deck::of(fleet());
+    deck.press("?");
+    let mut seen = String::new();
+    for _ in 0..30 {
+        let _ = write!(seen, "{}", deck.text(100, 20));
+        deck.press("pgdn");
+    }
+    let words: HashSet<&str> = seen.split_whitespace().collect();
+    for action in Action::ALL {
+        assert!(words.contains(action.name()), "{} is never seen", action.name());
+        let last = action.describe().split_whitespace().last().unwrap();
+        assert!(words.contains(last), "what {} does is cut: {last:?} is never seen", action.name());
+    }
+}
