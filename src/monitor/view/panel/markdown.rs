@@ -4,14 +4,14 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use super::parts::{Look, flow};
+use super::parts::{Look, cleaned, flow};
 use crate::model::text as clean;
 use crate::monitor::view::text::{fit, pad, span, width as cells, wrap_line};
 use crate::monitor::view::theme::Role;
 
 /// Returns a text as lines of at most `width` cells.
 pub fn lines(look: &Look<'_>, text: &str, width: usize) -> Vec<Line<'static>> {
-    let text = clean::lines(text);
+    let text = cleaned(text);
     let mut page = Page::new(look, width.max(4));
     let dialect = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     Parser::new_ext(&text, dialect).for_each(|event| page.take(event));

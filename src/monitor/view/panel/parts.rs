@@ -12,7 +12,7 @@ use crate::monitor::view::text::{fit, pad, span, width, words, wrap_line};
 use crate::monitor::view::theme::{Role, Theme};
 
 /// One text takes no more lines than this: a frame must not wrap megabytes, and nobody reads on here.
-const LONGEST: usize = 400;
+const LONGEST: usize = 200;
 
 /// Names stand in a column, so that what they name lines up.
 const NAME: usize = 13;
@@ -40,6 +40,13 @@ impl<'a> Look<'a> {
     pub fn sign(&self, sign: &'static str, plain: &'static str) -> &'static str {
         if self.ascii { plain } else { sign }
     }
+}
+
+/// Returns a text ready to be shown; of a huge one only its beginning is looked at.
+pub fn cleaned(text: &str) -> Box<str> {
+    /// More than a cleaned text may have, so that nothing goes that would be shown.
+    const ENOUGH: usize = 128 * 1024;
+    clean::lines(text.get(..text.floor_char_boundary(ENOUGH)).unwrap_or_default())
 }
 
 /// Says that there is nothing to show, and why.
@@ -97,7 +104,9 @@ pub fn item(scene: &Scene<'_>, text: &str, width: usize, role: Role) -> Vec<Line
 pub fn hang(lead: Vec<Span<'static>>, text: &str, most: usize, style: Style) -> Vec<Line<'static>> {
     let used: usize = lead.iter().map(|span| width(&span.content)).sum();
     let room = most.saturating_sub(used).max(1);
-    let text = clean::lines(text);
+    let all = cleaned(text);
+    // What cannot be in the lines that are kept is not wrapped either; a cell has seldom more than four bytes.
+    let text = all.get(..all.floor_char_boundary((LONGEST + 1) * room * 4)).unwrap_or_default();
     let mut rows: Vec<String> = text.lines().flat_map(|line| wrap_line(line, room)).collect();
     if rows.is_empty() {
         rows.push(String::new());
@@ -108,7 +117,11 @@ pub fn hang(lead: Vec<Span<'static>>, text: &str, most: usize, style: Style) -> 
         spans.push(span(row, style));
         Line::from(spans)
     });
-    cut(lines.collect(), LONGEST, style)
+    let mut lines = cut(lines.collect(), LONGEST, style);
+    if text.len() < all.len() && lines.len() <= LONGEST {
+        lines.push(Line::from(span("…", style)));
+    }
+    lines
 }
 
 /// Wraps pieces of text, each with its style, behind what leads the first line and the others.
@@ -221,6 +234,15 @@ mod tests {
         assert_eq!(row(pieces.clone(), 30).to_string(), "in 9.1K  out 2.2K  cache 31.0K");
         assert_eq!(row(pieces.clone(), 29).to_string(), "in 9.1K  out 2.2K");
         assert_eq!(row(pieces, 4).to_string(), "in …");
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_says_that_it_is_cut() {
+        let style = Style::new();
+        let text = |letters: usize| hang(vec![Span::raw("- ")], &"x".repeat(letters), 6, style);
+        assert_eq!(text(4 * LONGEST).len(), LONGEST);
+        assert_eq!(text(4 * LONGEST + 1).len(), LONGEST + 1);
+        assert_eq!(text(60_000).last().map(ToString::to_string).as_deref(), Some("…"));
     }
 
     #[test]
