@@ -211,7 +211,7 @@ pub fn time_of(at: Stamp) -> String {
 /// Returns a bar of so many cells, some of them full.
 pub fn bar(scene: &Scene<'_>, full: usize, cells: usize, role: Role) -> Vec<Span<'static>> {
     let full = full.min(cells);
-    let (on, off) = (scene.sign("█", "#"), scene.sign("░", "."));
+    let (on, off) = (scene.sign("━", "#"), scene.sign("─", "."));
     vec![
         span(on.repeat(full), scene.style(role)),
         span(off.repeat(cells - full), scene.style(Role::BarEmpty)),

@@ -120,8 +120,8 @@ fn pattern_reasons(decision: &Decision) -> Vec<String> {
 fn score(scene: &Scene<'_>, node: &Node, decision: &Decision, width: usize) -> Line<'static> {
     let threshold = threshold(scene, node, decision);
     let score = decision.score.map_or_else(|| UNKNOWN.to_owned(), number);
-    let against = threshold.map_or_else(|| UNKNOWN.to_owned(), number);
-    let mut pieces = vec![span(format!("score {score} / {against}"), scene.style(Role::Accent))];
+    let against = threshold.map(|threshold| format!(" / {}", number(threshold))).unwrap_or_default();
+    let mut pieces = vec![span(format!("score {score}{against}"), scene.style(Role::Accent))];
     if let Some((score, threshold)) = decision.score.zip(threshold) {
         let (text, role) = against_threshold(score, threshold);
         pieces.push(span(text, scene.style(role)));
