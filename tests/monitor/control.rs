@@ -208,7 +208,7 @@ fn a_deadline_is_raised_by_what_is_typed() {
     assert!(deck.said().contains("no length of time"), "{}", deck.said());
     deck.press("C-u").type_in("10m").press("enter");
     let commands = deck.commands();
-    let verb = Verb::Raise { tokens: None, cost: None, deadline: Some(ago(-600)) };
+    let verb = Verb::Raise { tokens: None, cost: None, deadline: None, by_ms: Some(600_000) };
     assert_eq!(commands[0].verb, verb);
 }
 
@@ -216,9 +216,10 @@ fn a_deadline_is_raised_by_what_is_typed() {
 fn cancel_asks_the_kernel_what_it_would_touch_and_a_late_answer_is_dropped() {
     let mut deck = deck();
     deck.press(WORKS).press("c");
-    let ticket = deck.effects.iter().find_map(|effect| {
-        if let Effect::Preview { ticket, .. } = effect { Some(*ticket) } else { None }
-    });
+    let ticket = deck
+        .effects
+        .iter()
+        .find_map(|effect| if let Effect::Preview { ticket, .. } = effect { Some(*ticket) } else { None });
     let ticket = ticket.expect("a preview is asked for");
     deck.press("esc").press("c");
     deck.news(News::Previewed { ticket, lines: vec!["late and wrong".into()] });
@@ -401,4 +402,12 @@ fn settings_are_switched_and_kept_where_the_person_says() {
     deck.press("G enter down enter");
     let [Effect::Save { text, .. }] = deck.effects.as_slice() else { panic!("{:?}", deck.effects) };
     assert!(text.contains("compactMode = true"), "{text}");
+}
+
+#[test]
+fn a_form_names_keys_that_work_while_text_is_typed() {
+    let mut deck = deck();
+    deck.press(WORKS).press("c");
+    let text = deck.text(120, 40);
+    assert!(text.contains("enter cancel it") && text.contains("esc leave it"), "{text}");
 }

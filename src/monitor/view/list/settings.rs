@@ -82,7 +82,11 @@ fn draw_item(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, item: &Item) {
             };
             put(buf, row, row.x + 2, &format!("{sign} {word}"), scene.style(role));
             let x = put(buf, row, row.x + 2 + SWITCH, name, scene.style(Role::Text));
-            put(buf, row, x.max(name_end) + 1, says, scene.style(Role::Dim));
+            let x = x.max(name_end) + 1;
+            // A few letters of it would say nothing; the selected one is explained below.
+            if row.right().saturating_sub(x) >= 16 {
+                put(buf, row, x, says, scene.style(Role::Dim));
+            }
         }
         Item::Keep => {
             put(buf, row, row.x + 2 + SWITCH, "Keep these settings…", scene.style(Role::Accent));
