@@ -36,8 +36,11 @@ use crate::store::process::awake_ms;
 use desk::Desk;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
-/// The safety net under the watch, and how often it is asked whether the hosts live.
+/// The longest wait: so soon it is noticed that the engine is to leave.
 const POLL: Duration = Duration::from_secs(1);
+
+/// The safety net under the watch, and how often it is asked whether the hosts live.
+const LOOK_ANYWAY: Duration = Duration::from_secs(2);
 
 /// How often the files are put in order while agents print: what needs it sooner is on disk anyway.
 const TIDY_GAP: Duration = Duration::from_millis(250);
@@ -78,6 +81,8 @@ pub struct Driver {
     /// Some agent printed more than is read in one turn.
     behind: bool,
     watch: Watch,
+    /// Whether something changed since the last turn, as far as the system tells.
+    rang: bool,
     /// Whether the folders under watch are those of the sessions that are there.
     is_watching: bool,
     /// Both clocks as they were at the last turn.
@@ -151,6 +156,7 @@ impl Driver {
             inputs: VecDeque::new(),
             behind: false,
             watch,
+            rang: true,
             is_watching: false,
             clocks: (now, awake_ms()),
             last_check: None,
@@ -199,12 +205,13 @@ impl Driver {
             }
             self.turn()?;
             if self.watch_files() {
+                self.rang = true;
                 // What came before the watch rang no bell.
                 continue;
             }
             let wait = self.next_timer().map_or(POLL, |timer| timer.min(POLL));
             if self.inputs.is_empty() && self.asks.is_empty() && !self.behind {
-                self.watch.wait(wait);
+                self.rang = self.watch.wait(wait);
             }
         };
         let stopped = p::EngineTurn { reason: Some(why.into()), ..p::EngineTurn::default() };

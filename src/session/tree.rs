@@ -69,14 +69,14 @@ pub fn below(roots: &[u32]) -> Vec<Seen> {
 /// Returns what descends from a process without looking at all the machine's: cheap, and may miss some.
 ///
 /// None where the system cannot tell cheaply.
-pub fn quickly_below(root: u32) -> Vec<Process> {
+pub fn quickly_below(root: u32) -> Vec<Seen> {
     let mut reached = BTreeSet::from([root]);
     let mut next = vec![root];
     while let Some(pid) = next.pop() {
         next.extend(children(pid).into_iter().filter(|child| reached.insert(*child)));
     }
     reached.remove(&root);
-    reached.into_iter().filter_map(process).collect()
+    reached.into_iter().filter_map(look).collect()
 }
 
 fn descend(all: &[Seen], roots: &[u32]) -> Vec<Seen> {

@@ -92,10 +92,9 @@ impl Watch {
         }
     }
 
-    /// Waits until something changes, or for so long.
-    pub fn wait(&self, at_most: Duration) {
-        // Both ends of the wait mean the same: look.
-        let _ = self.rung.recv_timeout(at_most);
+    /// Waits until something changes, or for so long; returns whether something did, as far as it is told.
+    pub fn wait(&self, at_most: Duration) -> bool {
+        self.rung.recv_timeout(at_most).is_ok()
     }
 }
 

@@ -374,6 +374,7 @@ pub fn decision(pattern: &str) -> Decision {
         }),
         suggested_pattern: Some(pattern.into()),
         reasoning: Some("Several steps that do not need each other's context".into()),
+        metadata: Some(serde_json::json!({ "threshold": 60 })),
         ..Decision::default()
     }
 }

@@ -12,6 +12,7 @@
 #[path = "floors.rs"]
 mod floors;
 
+use std::cell::RefCell;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::DirBuilderExt;
@@ -29,7 +30,7 @@ use quarterdeck::store::views::replace;
 use serde_json::Value;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_quarterdeck");
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 const CONFIG: &str = r#"
 max-concurrent = 250
@@ -55,7 +56,7 @@ fn main() -> ExitCode {
     let cancel = deck.cancel();
     let sleeping = deck.sleeping();
     report([
-        ("start and end of a subtask, against its bare spawns and syncs", start, Floor::AtMost(2.0)),
+        ("bare spawns and syncs of a subtask, as a part of its start and end", start, Floor::AtLeast(0.5)),
         ("memory of a host among 20, PSS in KiB", many, Floor::AtMost(1024.0)),
         (
             "processor of the engine while 200 agents sleep, in percent of a core",
@@ -71,6 +72,7 @@ struct Deck {
     temp: tempfile::TempDir,
     folder: StateFolder,
     engine: Child,
+    started: RefCell<Vec<String>>,
 }
 
 impl Deck {
@@ -88,7 +90,7 @@ impl Deck {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        let deck = Self { temp, folder, engine };
+        let deck = Self { temp, folder, engine, started: RefCell::default() };
         wait_until("the engine runs", || deck.count("engine:started", "") == 1);
         deck
     }
@@ -111,6 +113,7 @@ impl Deck {
         let limits = Limits { grace_ms: 200, auto_retry: false, ..Limits::default() };
         let subtasks = (0..count).map(step).collect();
         let spec = Box::new(Spec { pattern, limits, subtasks, ..Spec::default() });
+        self.started.borrow_mut().push(delegation.to_owned());
         self.give(&format!("start-{delegation}"), delegation, Verb::Start { spec });
     }
 
@@ -136,7 +139,7 @@ impl Deck {
         self.events(kind, about).len()
     }
 
-    /// Returns what a subtask takes from its intent to its end, as a multiple of what it cannot do without.
+    /// Returns what a subtask cannot do without, as a part of what it takes from its intent to its end.
     fn start_and_end(&self) -> f64 {
         const STEPS: usize = 50;
         const TURNS: usize = 3;
@@ -153,7 +156,7 @@ impl Deck {
         }
         let (bare, whole) = (median(bare), median(whole));
         println!("       a subtask: {:.2} ms; its bare spawns and syncs: {:.2} ms", whole * 1e3, bare * 1e3);
-        whole / bare
+        bare / whole
     }
 
     /// Two processes, four syncs, one file replaced so that a power cut leaves the old one or the new.
@@ -227,6 +230,12 @@ impl Deck {
 
 impl Drop for Deck {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            // What was measured went wrong; its agents must not stay.
+            let verb = || Verb::Cancel { rollback: false, reason: None };
+            self.started.borrow().iter().for_each(|id| self.give(&format!("last-{id}"), id, verb()));
+            std::thread::sleep(Duration::from_secs(5));
+        }
         let stop = Command::new(PROGRAM).args(["engine", "stop", "--dir"]).arg(&self.folder.root).output();
         println!("       {}", String::from_utf8_lossy(&stop.unwrap().stdout).trim());
         let _ = self.engine.wait();

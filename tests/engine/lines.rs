@@ -139,8 +139,8 @@ fn a_plan_is_read_from_toml_and_the_command_line_counts_more() {
 fn a_deadline_is_raised_with_proof_and_the_host_keeps_it() {
     let deck = Deck::new();
     let id = deck.ok(&["delegate", "work", "--agent", "slow", "--timeout", "10m", "--total-timeout", "1h"]);
-    wait_until("it runs", || deck.lines("slow.starts") == 1);
     let step = format!("{id}/st-1");
+    wait_until("it is told to run", || deck.node(&step)["status"] == "running");
     let before = deck.node(&step)["deadline"].as_str().unwrap().to_owned();
     let preview = deck.ok(&["raise", &step, "--by", "10m", "--preview"]);
     assert!(preview.contains("1 steps and 1 running sessions"), "{preview}");

@@ -110,6 +110,11 @@ impl Desk {
     /// Reads what is new; `check` asks also whether the host lives.
     pub fn read(&mut self, check: bool) -> News {
         let mut news = News::default();
+        // A child of ours is asked by the system, at no cost; also so that the system forgets one that left.
+        let check = match &mut self.launched {
+            Some(launched) => !matches!(launched.left(), Ok(None)),
+            None => check,
+        };
         // Before the streams: what was printed before the end is then read to its end.
         let state =
             if check || self.folder.exit().exists() { session::look(&self.folder).ok() } else { None };
@@ -128,10 +133,6 @@ impl Desk {
         }
         let out_ended = self.read_stream(Origin::Out, &mut news);
         let err_ended = self.read_stream(Origin::Err, &mut news);
-        if let Some(launched) = &mut self.launched {
-            // Only so that the system forgets a host that has left; what it did is in its files.
-            let _ = launched.left();
-        }
         news.more = !(out_ended && err_ended);
         match state {
             Some(State::Exited(exit)) if out_ended && err_ended => {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::desk::{Desk, News};
-use super::{Driver, POLL, now};
+use super::{Driver, LOOK_ANYWAY, now};
 use crate::engine::config::FILE;
 use crate::engine::kernel::Total;
 use crate::engine::kernel::input::{Host, Input, Observed, Report};
@@ -15,6 +15,7 @@ use crate::model::id::SessionId;
 use crate::model::time::Stamp;
 use crate::session;
 use crate::session::files::{Did, Said};
+use crate::source::watch::FILES_TOO;
 use crate::store::error::Result;
 use crate::store::inbox;
 use crate::store::process::{boot_id, start_of};
@@ -103,7 +104,12 @@ impl Driver {
 
     /// Reads what every session's host and agent said since.
     pub(super) fn read_desks(&mut self) -> Result<()> {
-        let check_hosts = self.last_check.is_none_or(|last| last.elapsed() >= POLL);
+        let check_hosts = self.last_check.is_none_or(|last| last.elapsed() >= LOOK_ANYWAY);
+        let is_told = !FILES_TOO && self.watch.trouble().is_none();
+        if is_told && !(self.rang || self.behind || check_hosts) {
+            // With hundreds of agents that sleep a look costs, and there is nothing to see.
+            return Ok(());
+        }
         if check_hosts {
             self.last_check = Some(Instant::now());
         }

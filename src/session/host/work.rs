@@ -213,7 +213,7 @@ impl Work {
         if now < ending.kill_at || self.family.is_gone() {
             return;
         }
-        let reached = reach::kill(&mut || self.family.find());
+        let reached = reach::kill(&mut || self.family.find_to_end());
         ending.reached.extend(&reached.found);
         if ending.reason == Reason::Exited {
             self.leftovers.extend(&reached.found);
@@ -234,6 +234,7 @@ impl Work {
         }
         self.list_at = now + LIST_EVERY;
         let pids = tree::quickly_below(std::process::id());
+        let pids: Vec<Process> = pids.iter().map(|seen| seen.process).collect();
         if pids != self.listed && !pids.is_empty() {
             self.voice.say(Said::Pids { pids: pids.clone() });
             self.listed = pids;
