@@ -86,3 +86,23 @@ fn a_storm_of_resizes_ends_in_a_whole_screen() {
     screen.shows("left with 0");
     screen.is_given_back();
 }
+
+#[test]
+fn a_key_that_comes_with_a_resize_and_the_end_of_a_long_paste_are_not_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    synth(folder.path(), &["--ended", "1", "--live", "1"]);
+    let mut screen = Screen::run(quarterdeck(folder.path(), &["--reduced-motion"]));
+    screen.shows("store ok");
+    for round in 0..20 {
+        screen.resize(if round % 2 == 0 { 100 } else { COLUMNS }, LINES);
+        screen.keys(if round % 2 == 0 { "3" } else { "1" });
+        screen.shows(if round % 2 == 0 { "╭ Overview " } else { "╭ Delegations " });
+    }
+    // As terminals send what is pasted: it is there when its end is.
+    screen.keys(":");
+    screen.shows("fold-all");
+    screen.keys(&format!("\u{1b}[200~the start {}\u{1b}[201~", "x".repeat(6000)));
+    screen.shows("the start x");
+    screen.keys("\u{1b}q");
+    screen.shows("left with 0");
+}
