@@ -2,14 +2,15 @@
 
 use std::io::{self, BufWriter, Stdout, Write};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, EventStream,
 };
 use crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-    disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, execute, queue};
 use ratatui::backend::CrosstermBackend;
@@ -17,6 +18,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::app::effect::Effect;
+
+/// The exit code of a program that panicked.
+const PANICKED: i32 = 101;
 
 /// Where the monitor is drawn and where its keys come from.
 pub trait Stage {
@@ -37,9 +41,15 @@ impl Terminal {
     /// Takes the terminal. A panic gives it back before it says anything.
     pub fn take() -> io::Result<Self> {
         let before = std::panic::take_hook();
+        let taker = std::thread::current().id();
         std::panic::set_hook(Box::new(move |info| {
             give_back();
             before(info);
+            if std::thread::current().id() != taker {
+                // The taker knows nothing of it: it would go on to draw over the message, on what is old from
+                // now on. The agents have an engine, and go on.
+                std::process::exit(PANICKED);
+            }
         }));
         enter()?;
         let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()));
@@ -59,8 +69,19 @@ impl Terminal {
         if self.has_mouse {
             execute!(io::stdout(), EnableMouseCapture)?;
         }
-        self.terminal.clear()?;
+        self.clear()?;
         outcome
+    }
+
+    /// Empties the screen, and has the next frame drawn whole.
+    ///
+    /// Ratatui's own way asks the terminal where its cursor is, waits for an answer that not every terminal
+    /// gives, and takes the keys that come before it.
+    fn clear(&mut self) -> io::Result<()> {
+        execute!(self.terminal.backend_mut(), Clear(ClearType::All))?;
+        // Both buffers are empty then, as the screen is.
+        self.terminal.swap_buffers();
+        Ok(())
     }
 
     /// Runs a program in the terminal, and comes back when it ends.
@@ -108,7 +129,7 @@ impl Stage for Terminal {
                 self.has_mouse = false;
                 execute!(self.terminal.backend_mut(), DisableMouseCapture)
             }
-            Effect::Redraw => self.terminal.clear(),
+            Effect::Redraw => self.clear(),
             _ => Ok(()),
         }
     }
@@ -133,13 +154,21 @@ fn notify(out: &mut impl Write, text: &str, ring: bool, desktop: bool) -> io::Re
     out.flush()
 }
 
+/// Whether the terminal is ours now.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
 fn enter() -> io::Result<()> {
+    IS_TAKEN.store(true, Ordering::SeqCst);
     enable_raw_mode()?;
     execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, cursor::Hide)
 }
 
-/// Gives the terminal back as it was. Twice does no harm, and nothing can be done if it fails.
+/// Gives the terminal back as it was, once: leaving the other screen a second time would put the cursor back to
+/// where it was, and what is printed then would hide what a panic said. Nothing can be done if it fails.
 fn give_back() {
+    if !IS_TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
     let _ = execute!(
         io::stdout(),
         EndSynchronizedUpdate,

@@ -15,6 +15,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Tells what changes, until nobody reads any more.
 pub(super) fn run(news: &Receiver<News>, mut unread: usize) -> Outcome {
     let (mut model, mut announcer) = (Model::default(), Announcer::default());
+    let mut has_begun = false;
     loop {
         let delta = match news.recv_timeout(LOOK) {
             Ok(News::Facts(batch)) => {
@@ -29,7 +30,13 @@ pub(super) fn run(news: &Receiver<News>, mut unread: usize) -> Outcome {
         if unread > 0 {
             continue;
         }
-        for line in announcer.announce(&model, &delta, now()) {
+        let lines = if has_begun {
+            announcer.announce(&model, &delta, now())
+        } else {
+            has_begun = true;
+            announcer.begin(&model, now())
+        };
+        for line in lines {
             if !told(&line)? {
                 return Ok(ExitCode::SUCCESS);
             }

@@ -12,7 +12,8 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::effect::{Effect, News};
-use super::ui::{Pane, Tab, Ui};
+use super::overview::Overview;
+use super::ui::{Pane, Tab, Ui, View};
 use super::update::{self, Ctx};
 use crate::model::Model;
 use crate::model::time::Stamp;
@@ -77,6 +78,7 @@ impl App {
         let places = screen::Places::of(area, &self.scene(now));
         let frame = if screen::is_framed(places.main) { 2 } else { 0 };
         self.ui.tree.resize(&self.model, usize::from(places.main.height.saturating_sub(frame)).max(1));
+        self.count_today(now);
         // What an agent printed is wrapped once, not for every frame.
         if let Some(width) = screen::panel_width(&places).filter(|_| self.ui.tab == Tab::Output) {
             let (theme, settings) = (&self.theme, &self.ui.settings);
@@ -84,6 +86,15 @@ impl App {
             self.ui.log.prepare(&look, width);
         }
         self.ui.drawn = screen::render(area, buf, &self.scene(now));
+    }
+
+    /// Counts for the overview, while that is looked at: every node is asked, so not for every frame.
+    fn count_today(&mut self, now: Stamp) {
+        if self.ui.view != View::Overview {
+            self.ui.overview = None;
+        } else if self.ui.overview.as_ref().is_none_or(|(at, _)| now.since(*at) >= COUNT) {
+            self.ui.overview = Some((now, Overview::of(&self.model, now)));
+        }
     }
 
     fn scene(&self, now: Stamp) -> Scene<'_> {

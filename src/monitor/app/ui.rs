@@ -11,6 +11,7 @@ use super::dialog::Form;
 use super::folds::{Folds, Policy};
 use super::log::Log;
 use super::needs::Needs;
+use super::overview::Overview;
 use super::past::Past;
 use super::sent::Outbox;
 use super::sessions::Sessions;
@@ -296,6 +297,8 @@ pub struct Ui {
     pub burn: Burn,
     pub log: Log,
     pub past: Past,
+    /// Today in numbers, and when that was counted.
+    pub overview: Option<(Stamp, Overview)>,
     pub diff: Option<(NodeIx, u64, Option<Result<String, String>>)>,
     pub drawn: Drawn,
     /// Whether the sources have told all that was there at the start.
@@ -338,6 +341,7 @@ impl Ui {
             burn: Burn::default(),
             log: Log::default(),
             past: Past::default(),
+            overview: None,
             diff: None,
             drawn: Drawn::default(),
             is_loaded: false,

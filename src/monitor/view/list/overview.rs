@@ -26,7 +26,9 @@ const VALUE: usize = 8;
 /// Draws it; returns whether it counts by itself.
 pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) -> bool {
     let text = if area.width > 20 { Rect { x: area.x + 1, width: area.width - 2, ..area } } else { area };
-    let sums = Overview::of(scene.model, scene.now);
+    // Counted before the frame, at most once a second; a scene that was drawn without is counted here.
+    let counted = scene.ui.overview.as_ref().map(|(_, sums)| sums.clone());
+    let sums = counted.unwrap_or_else(|| Overview::of(scene.model, scene.now));
     let lines = lines(scene, &sums, usize::from(text.width));
     let most = lines.len().saturating_sub(usize::from(text.height));
     let from = scene.ui.list(View::Overview).at.min(most);

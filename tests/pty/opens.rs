@@ -1,0 +1,76 @@
+//! Opening, and leaving everything as it was.
+
+use std::fs;
+
+use rustix::process::Signal;
+
+use crate::screen::{Screen, quarterdeck};
+
+/// Returns a folder in which there is no project yet, and which is in none.
+pub fn empty_project() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    // A folder of its own, so that a work tree around the temporary folder does not matter.
+    fs::create_dir(folder.path().join(".quarterdeck")).unwrap();
+    folder
+}
+
+/// Returns the process of the program that the shell in the terminal runs.
+pub fn monitor_pid(folder: &std::path::Path) -> u32 {
+    fs::read_to_string(folder.join("monitor.pid")).unwrap().trim().parse().unwrap()
+}
+
+#[test]
+fn an_empty_project_opens_and_says_how_to_begin_and_quitting_leaves_the_terminal_as_it_was() {
+    let folder = empty_project();
+    let mut screen = Screen::run(quarterdeck(folder.path(), &[]));
+    screen.shows("Nothing is delegated here yet.");
+    screen.shows("hands a task to an agent");
+    screen.is_taken();
+    screen.keys("q");
+    screen.shows("left with 0");
+    screen.is_given_back();
+}
+
+#[test]
+fn the_mouse_is_given_back_too() {
+    let folder = empty_project();
+    let mut screen = Screen::run(quarterdeck(folder.path(), &[]));
+    screen.shows("Nothing is delegated here yet.");
+    screen.keys("m");
+    screen.wait_for("the mouse is taken", |screen| {
+        screen.mouse_protocol_mode() != vt100::MouseProtocolMode::None
+    });
+    screen.keys("q");
+    screen.shows("left with 0");
+    screen.is_given_back();
+}
+
+#[test]
+fn the_final_tree_stays_in_the_scrollback() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = assert_cmd::Command::new(env!("CARGO_BIN_EXE_quarterdeck"))
+        .args(["synth", ".quarterdeck", "--ended", "0", "--live", "1", "--subtasks", "3"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let mut screen = Screen::run(quarterdeck(folder.path(), &[]));
+    screen.shows("store ok");
+    screen.keys("q");
+    screen.shows("left with 0");
+    screen.is_given_back();
+    let text = screen.text();
+    assert!(text.contains("├") && text.contains("└") && text.contains("1 delegation"), "{text}");
+}
+
+#[test]
+fn a_signal_to_end_quits_as_the_key_does() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let folder = empty_project();
+        let screen = Screen::run(quarterdeck(folder.path(), &[]));
+        screen.shows("Nothing is delegated here yet.");
+        screen.signal(monitor_pid(folder.path()), signal);
+        screen.shows("left with 0");
+        screen.is_given_back();
+    }
+}
