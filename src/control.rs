@@ -116,9 +116,8 @@ pub fn target(model: &Model, node: &Node) -> Result<Target, String> {
 
 fn foreign(model: &Model, node: &Node) -> String {
     let by = node.sources().first().and_then(|source| model.source(*source));
-    let by = by.map_or("another tool", |source| match source.kind {
-        SourceKind::Plain => "a plain store",
-        other => other.as_str(),
+    let by = by.map_or("another tool", |source| {
+        if source.kind == SourceKind::Plain { "a plain store" } else { source.kind.as_str() }
     });
     format!("Told by {by}, which takes no commands from here.")
 }

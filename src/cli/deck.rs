@@ -9,7 +9,7 @@ mod outside;
 mod plain;
 mod restyle;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -37,6 +37,7 @@ use outside::Hands;
 const WAITING: usize = 256;
 
 #[derive(Debug, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct Deck {
     /// Every project of this user in one tree, each command going to its own engine.
     #[arg(long)]
@@ -218,7 +219,7 @@ impl Deck {
 }
 
 /// Makes the monitor.
-fn app(title: String, settings: Settings, folder: Option<&StateFolder>) -> App {
+fn app(title: String, mut settings: Settings, folder: Option<&StateFolder>) -> App {
     let depth = ColorDepth::from_env(|name| std::env::var(name).ok());
     let folders = theme_folders(folder);
     let themes = move |name: &str| {
@@ -230,7 +231,7 @@ fn app(title: String, settings: Settings, folder: Option<&StateFolder>) -> App {
     let theme = themes(&named);
     let typed = user_file("keys.toml").and_then(|path| std::fs::read_to_string(path).ok());
     let (keys, warnings) = typed.map_or_else(|| (Keymap::built_in(), Vec::new()), |text| Keymap::with(&text));
-    let settings = Settings { theme: Some(named), ..settings };
+    settings.theme = Some(named);
     let mut ui = Ui::new(title, settings, ask::seed());
     for warning in warnings {
         ui.say(format!("keys.toml: {warning}"), true, now());
@@ -261,6 +262,7 @@ async fn drive(app: &mut App, news: mpsc::Receiver<News>, mut hands: Hands) -> i
     }
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others need no terminal of their own")]
 fn borrow(terminal: &mut Terminal, effect: &Effect) -> io::Result<()> {
     match effect {
         Effect::Suspend => terminal.suspend(),
@@ -317,12 +319,12 @@ fn is_worth_keeping(app: &App, ix: crate::model::NodeIx) -> bool {
 fn every_folder() -> Result<Vec<StateFolder>, Box<dyn std::error::Error>> {
     let list = crate::serve::engines::place(|name| std::env::var(name).ok());
     let known = list.map(|list| crate::serve::engines::all(&list)).transpose()?.unwrap_or_default();
-    let folders: BTreeMap<PathBuf, ()> =
-        known.into_iter().filter(|one| one.folder.is_dir()).map(|one| (one.folder, ())).collect();
+    let folders: BTreeSet<PathBuf> =
+        known.into_iter().map(|one| one.folder).filter(|folder| folder.is_dir()).collect();
     if folders.is_empty() {
         return Err("no engine of yours has run anywhere yet.\n`quarterdeck delegate` starts one.".into());
     }
-    Ok(folders.into_keys().map(|root| StateFolder { root }).collect())
+    Ok(folders.into_iter().map(|root| StateFolder { root }).collect())
 }
 
 fn project_name(folder: &StateFolder) -> String {

@@ -40,12 +40,15 @@ impl Explain {
     }
 }
 
+/// A step's id, its state, and why it is so.
+type Reason = (String, &'static str, String);
+
 /// Returns each step's id, its state, and why it does not run or what it does.
 fn reasons(
     folder: &StateFolder,
     delegation: &DelegationId,
     step: Option<&SubtaskId>,
-) -> Result<Vec<(String, &'static str, String)>, Box<dyn std::error::Error>> {
+) -> Result<Vec<Reason>, Box<dyn std::error::Error>> {
     let kernel = kernel(folder)?;
     let Some(known) = kernel.delegations().get(delegation) else {
         return Err(CliError::Unreadable(format!("{delegation} is not the engine's any more.")).into());

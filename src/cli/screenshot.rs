@@ -128,7 +128,7 @@ impl Screenshot {
         for word in self.keys.split_whitespace() {
             let _ = match Action::from_name(word) {
                 Some(action) if word.len() > 1 => app.act(action, now),
-                Some(_) | None => app.press(word.parse::<Key>().map_err(|error| error.to_string())?, now),
+                Some(_) | None => app.press(word.parse::<Key>()?, now),
             };
             buffer = draw(app);
         }

@@ -113,6 +113,7 @@ impl Stage for Terminal {
         self.terminal.backend_mut().flush()
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the others are not the terminal's")]
     fn perform(&mut self, effect: &Effect) -> io::Result<()> {
         match effect {
             Effect::Copy(text) => {

@@ -103,7 +103,7 @@ pub(super) fn send(client: &Client, command: &Command, patience: Duration) -> Re
         match client.command(command) {
             Ok(Outcome::Final(_)) => return Ok(()),
             Ok(Outcome::Pending) => {}
-            Err(error) if matches!(error, ClientError::Broken { .. }) => std::thread::sleep(LOOK_AGAIN),
+            Err(ClientError::Broken { .. }) => std::thread::sleep(LOOK_AGAIN),
             Err(error) => return Err(one_line(&error)),
         }
     }

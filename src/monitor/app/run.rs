@@ -126,6 +126,10 @@ impl App {
         update::update(&mut self.ui, Ctx { model: &self.model, now }, action)
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "a terminal may say anything; the rest means nothing here"
+    )]
     fn mouse(&mut self, mouse: MouseEvent, now: Stamp) -> Vec<Effect> {
         let at = Position { x: mouse.column, y: mouse.row };
         let over_panel = self.ui.drawn.panel.contains(at);
@@ -161,6 +165,7 @@ impl App {
     }
 
     /// Takes in news.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the others are the update's affair")]
     pub fn news(&mut self, news: News, now: Stamp) -> Vec<Effect> {
         self.is_dirty = true;
         match news {
@@ -209,6 +214,7 @@ impl App {
 }
 
 /// Runs until it is left.
+#[expect(clippy::wildcard_enum_match_arm, reason = "whatever is not the terminal's goes outside")]
 pub async fn run(
     app: &mut App,
     stage: &mut impl Stage,

@@ -190,6 +190,7 @@ pub struct Toast {
 /// What changes the screen and nothing else.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting by its own name")]
 pub struct Settings {
     pub expand_progress_tree: bool,
     pub compact_mode: bool,
@@ -263,6 +264,9 @@ pub struct List {
     pub node: Option<NodeIx>,
 }
 
+/// What a node changed: whose, the number of the question, and the answer once it is there.
+pub type Diff = (NodeIx, u64, Option<Result<String, String>>);
+
 /// Everything the screen needs beside the model.
 #[derive(Debug)]
 pub struct Ui {
@@ -299,7 +303,7 @@ pub struct Ui {
     pub past: Past,
     /// Today in numbers, and when that was counted.
     pub overview: Option<(Stamp, Overview)>,
-    pub diff: Option<(NodeIx, u64, Option<Result<String, String>>)>,
+    pub diff: Option<Diff>,
     pub drawn: Drawn,
     /// Whether the sources have told all that was there at the start.
     pub is_loaded: bool,

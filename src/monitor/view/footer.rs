@@ -161,6 +161,7 @@ fn draw_key(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, x: u16, action: Act
 }
 
 /// Returns the word of an action at the foot of the screen.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others are called what they are called")]
 fn short(action: Action) -> &'static str {
     match action {
         Action::Down => "scroll",
@@ -177,6 +178,7 @@ fn is_control(action: Action) -> bool {
 }
 
 /// Returns the control behind an action.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others send nothing")]
 pub fn control_of(action: Action) -> Option<Control> {
     Some(match action {
         Action::Pause => Control::Pause,

@@ -94,6 +94,6 @@ mod tests {
     fn an_estimate_is_no_finer_than_it_is() {
         assert_eq!(coarse(Duration::from_secs(0)), "1s");
         assert_eq!(coarse(Duration::from_secs(61)), "2m");
-        assert_eq!(coarse(Duration::from_secs(7_260)), "2h01m");
+        assert_eq!(coarse(Duration::from_mins(121)), "2h01m");
     }
 }

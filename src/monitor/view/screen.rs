@@ -109,10 +109,7 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) -> Drawn {
 }
 
 fn main(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) -> bool {
-    let title = match scene.ui.view {
-        View::Tree => "Delegations",
-        view => view.as_str(),
-    };
+    let title = if scene.ui.view == View::Tree { "Delegations" } else { scene.ui.view.as_str() };
     let inner = frame(area, buf, scene, title, scene.ui.pane == Pane::Tree);
     draw_counts(area, buf, scene);
     match scene.ui.view {

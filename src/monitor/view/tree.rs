@@ -201,10 +201,11 @@ pub fn label(node: &Node) -> String {
 
 fn title_style(scene: &Scene<'_>, ix: NodeIx, node: &Node) -> Style {
     let word = node.status.word();
-    let mut style = match word {
-        _ if scene.ui.needs.get(ix).is_some() => scene.style(Role::of_status(word)),
-        StatusWord::Done | StatusWord::Skipped | StatusWord::Cancelled => scene.style(Role::Dim),
-        _ => scene.style(Role::Text),
+    let is_past = matches!(word, StatusWord::Done | StatusWord::Skipped | StatusWord::Cancelled);
+    let mut style = match (scene.ui.needs.get(ix), is_past) {
+        (Some(_), _) => scene.style(Role::of_status(word)),
+        (None, true) => scene.style(Role::Dim),
+        (None, false) => scene.style(Role::Text),
     };
     if node.parent().is_none() {
         style = style.add_modifier(Modifier::BOLD);

@@ -38,6 +38,7 @@ pub fn paste(ui: &mut Ui, cx: Ctx<'_>, text: &str) -> Vec<Effect> {
 }
 
 /// Returns what a key does to a line of text.
+#[expect(clippy::wildcard_enum_match_arm, reason = "other keys are no text")]
 fn request_of(key: Key) -> Option<InputRequest> {
     if let Some(c) = key.typed() {
         return Some(InputRequest::InsertChar(c));
@@ -107,6 +108,7 @@ fn help(ui: &mut Ui) -> Vec<Effect> {
 }
 
 /// Does an action of a dialog.
+#[expect(clippy::wildcard_enum_match_arm, reason = "only a dialog's own actions and a few more come here")]
 pub fn act(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
     match action {
         Action::DialogNo => return close(ui, cx),
@@ -144,6 +146,7 @@ pub fn act(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
     Vec::new()
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "only a dialog's own actions come here")]
 fn move_in_form(form: &mut Form, action: Action) {
     match action {
         Action::DialogNext => form.next(),

@@ -10,6 +10,7 @@ use crate::monitor::app::ui::{Pane, Ui, View};
 use crate::monitor::input::action::Action;
 
 /// Goes somewhere.
+#[expect(clippy::wildcard_enum_match_arm, reason = "only actions that move come here")]
 pub fn go(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
     match action {
         Action::NextPane | Action::PreviousPane => {
@@ -59,6 +60,7 @@ fn turn(ui: &mut Ui, by: isize) {
     ui.scroll = None;
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "the others are no steps")]
 fn step_of(action: Action, page: usize) -> Option<Step> {
     let page = page.saturating_sub(1).max(1);
     Some(match action {
@@ -72,6 +74,7 @@ fn step_of(action: Action, page: usize) -> Option<Step> {
     })
 }
 
+#[expect(clippy::wildcard_enum_match_arm, reason = "only actions that move come here")]
 fn scroll(ui: &mut Ui, action: Action) {
     let most = ui.drawn.panel_lines.saturating_sub(ui.drawn.panel_height);
     let at = ui.scroll.unwrap_or(if ui.tab.follows_end() { most } else { 0 });
@@ -145,6 +148,7 @@ fn fold_all(ui: &mut Ui, cx: Ctx<'_>, fold: Fold) {
 }
 
 /// Marks nodes.
+#[expect(clippy::wildcard_enum_match_arm, reason = "only actions that mark come here")]
 pub fn mark(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
     match action {
         Action::Mark => {

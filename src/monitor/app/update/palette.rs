@@ -33,13 +33,10 @@ pub fn run(ui: &mut Ui, cx: Ctx<'_>, typed: &str, at: usize) -> Vec<Effect> {
     if let Some(command) = typed.strip_prefix('/') {
         return slash(ui, cx, command);
     }
-    match matching(typed).get(at) {
-        Some(action) => update(ui, cx, *action),
-        None => {
-            ui.say(format!("No action matches {typed:?}."), true, cx.now);
-            Vec::new()
-        }
+    if let Some(action) = matching(typed).get(at) {
+        return update(ui, cx, *action);
     }
+    complain(ui, cx, &format!("No action matches {typed:?}."))
 }
 
 fn slash(ui: &mut Ui, cx: Ctx<'_>, command: &str) -> Vec<Effect> {

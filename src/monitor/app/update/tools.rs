@@ -167,12 +167,8 @@ fn what_it_does(node: &Node, cx: Ctx<'_>) -> Vec<Note> {
 /// Copies the id of the selected node, or the name of a file that it made.
 pub fn copy(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     let Some((_, node)) = ui.selected(cx.model) else { return Vec::new() };
-    let text = match ui.tab {
-        Tab::Result if ui.pane == Pane::Panel => {
-            node.outcome.as_ref().and_then(|outcome| outcome.summary.clone())
-        }
-        _ => None,
-    };
+    let is_result = ui.tab == Tab::Result && ui.pane == Pane::Panel;
+    let text = node.outcome.as_ref().filter(|_| is_result).and_then(|outcome| outcome.summary.clone());
     let Some(text) = text.or_else(|| node.keys.first().map(ToString::to_string)) else { return Vec::new() };
     ui.say(format!("Copied {}.", crate::report::cells::fit(&text, 40)), false, cx.now);
     vec![Effect::Copy(text)]
@@ -186,13 +182,11 @@ pub fn edit(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
         let artifact = outcome.artifacts.iter().find_map(|artifact| artifact.path.as_ref());
         artifact.or(outcome.files_modified.first())
     });
-    match file {
-        Some(file) => vec![Effect::Edit(PathBuf::from(workspace).join(file))],
-        None => {
-            ui.say("It names no file that could be opened.", true, cx.now);
-            Vec::new()
-        }
+    if let Some(file) = file {
+        return vec![Effect::Edit(PathBuf::from(workspace).join(file))];
     }
+    ui.say("It names no file that could be opened.", true, cx.now);
+    Vec::new()
 }
 
 /// Opens the agent's own program on the session of the selected node.
@@ -213,10 +207,10 @@ pub fn attach(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 /// Returns how the agent's own program is opened on a session.
 fn attachable(node: &Node) -> Result<Vec<String>, String> {
     use crate::model::key::NodeKey;
-    let session = node.keys.iter().find_map(|key| match key {
-        NodeKey::CliSession(tool, id) => Some((&**tool, &**id)),
-        _ => None,
-    });
+    let session = node
+        .keys
+        .iter()
+        .find_map(|key| if let NodeKey::CliSession(tool, id) = key { Some((&**tool, &**id)) } else { None });
     let Some((tool, id)) = session else {
         return Err(match node.kind {
             NodeKind::Delegation | NodeKind::Group => {
