@@ -61,7 +61,7 @@ fn why_takes_the_threshold_from_the_settings_and_says_what_nobody_told() {
     let mut deck = fleet();
     let decision = Decision { score: Some(55.5), should_delegate: Some(false), ..Decision::default() };
     deck.tell(ENGINE, 0, delegation(), NodeFact::Decided(Box::new(decision)));
-    assert_eq!(deck.lines(Tab::Why, 60)[0].to_string(), "score 55.5 / –  threshold not told");
+    assert_eq!(deck.lines(Tab::Why, 60)[0].to_string(), "score 55.5  threshold not told");
     deck.settings(json!({"thresholds": {"delegationScore": 60}}));
     assert_eq!(deck.lines(Tab::Why, 60)[0].to_string(), "score 55.5 / 60  below by 4.5");
     assert_eq!(deck.lines(Tab::Why, 60)[1].to_string(), "confidence –  decided: do it directly");

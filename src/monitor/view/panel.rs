@@ -107,19 +107,41 @@ fn tabs(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) {
         return;
     }
     let line = Rect { x: area.x + 2, width: area.width - 4, height: 1, ..area };
-    let all: usize = Tab::ALL.iter().map(|tab| width(tab.as_str()) + 2).sum();
-    let is_narrow = all > usize::from(line.width);
+    let shown = tabs_shown(scene.ui.tab, usize::from(line.width));
+    let (before, after) = (shown.start > 0, shown.end < Tab::ALL.len());
     let mut x = line.x;
-    for (nth, tab) in Tab::ALL.into_iter().enumerate() {
-        let is_front = tab == scene.ui.tab;
-        let name =
-            if is_narrow && !is_front { super::text::fit(tab.as_str(), 3) } else { tab.as_str().to_owned() };
-        let style = if is_front { scene.style(Role::Title) } else { scene.style(Role::Dim) };
-        let text = format!(" {} ", name.trim_end_matches('…'));
-        let end = put(buf, line, x, &text, style);
+    if before {
+        x = put(buf, line, x, scene.sign("‹", "<"), scene.style(Role::Dim));
+    }
+    for (nth, tab) in Tab::ALL.into_iter().enumerate().filter(|(nth, _)| shown.contains(nth)) {
+        let style = scene.style(if tab == scene.ui.tab { Role::Title } else { Role::Dim });
+        let end = put(buf, line, x, &format!(" {} ", tab.as_str()), style);
         drawn.tabs.push((Rect { x, width: end - x, ..line }, nth));
         x = end;
     }
+    if after {
+        put(buf, line, x, scene.sign("›", ">"), scene.style(Role::Dim));
+    }
+}
+
+/// Returns which tabs fit into so many cells: all of them, else as many whole names around the one in front.
+fn tabs_shown(front: Tab, room: usize) -> std::ops::Range<usize> {
+    /// The signs that there are more, before and after.
+    const MORE: usize = 2;
+    let widths = Tab::ALL.map(|tab| width(tab.as_str()) + 2);
+    let wide = |range: std::ops::Range<usize>| widths.get(range).unwrap_or_default().iter().sum::<usize>();
+    if wide(0..widths.len()) <= room {
+        return 0..widths.len();
+    }
+    let at = Tab::ALL.iter().position(|tab| *tab == front).unwrap_or(0);
+    let (mut from, mut to) = (at, at + 1);
+    while to < widths.len() && wide(from..to + 1) + MORE <= room {
+        to += 1;
+    }
+    while from > 0 && wide(from - 1..to) + MORE <= room {
+        from -= 1;
+    }
+    from..to
 }
 
 /// Draws where in the whole the shown part is, on the frame's right side.
