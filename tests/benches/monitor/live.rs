@@ -67,7 +67,6 @@ struct Noting {
 
 impl Stage for Noting {
     fn draw(&mut self, render: &mut dyn FnMut(Rect, &mut Buffer)) -> io::Result<()> {
-        self.paper.backend_mut().writer_mut().clear();
         let mut shown = None;
         self.paper.draw(|frame| {
             render(frame.area(), frame.buffer_mut());
