@@ -21,7 +21,8 @@
 //! | [`synth`] | made-up fleets, for tests, benches and pictures |
 //! | [`cli`] | one file a command |
 //!
-//! Arrows point one way: `cli → serve → {report, engine} → {source, session} → {agent, store} → model`.
+//! Arrows point one way: `cli → {monitor, serve, shot} → {control, report, engine} → {source, session} → {agent,
+//! store} → model`.
 //! ARCHITECTURE.md has the map.
 
 pub mod agent;

@@ -9,7 +9,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{Outcome, Place, now, print};
-use crate::model::event::Event;
+use crate::model::event::{Body, Event, payload as p};
 use crate::model::fact::{Fact, SourceFact};
 use crate::model::id::Seq;
 use crate::model::key::{SourceId, SourceKind};
@@ -174,7 +174,9 @@ fn made_up(app: &mut App, now: Stamp) {
         SourceFact::Opened { kind: SourceKind::Engine, root: ".quarterdeck".into() },
     )];
     let fleet = Fleet { ended: 5, live: 3, subtasks: 6, seed: 4, now };
-    for (seq, (at, body)) in (1..).zip(fleet.events()) {
+    let began = p::EngineTurn { pid: Some(4711), epoch: Some(1), ..p::EngineTurn::default() };
+    let began = std::iter::once((now, Body::EngineStarted(began)));
+    for (seq, (at, body)) in (1..).zip(began.chain(fleet.events())) {
         journal::facts(Event { seq: Seq(seq), at, body }, SourceId(0), &mut facts);
     }
     let _ = app.news(News::Facts(Batch { facts, more: false }), now);

@@ -23,6 +23,7 @@ pub(super) fn delegation(
         lines: Vec::with_capacity(subtasks * 9 + 4),
         dice,
         is_live: now.is_some(),
+        error: None,
     };
     story.begin(nth, subtasks);
     let live_from = subtasks / 2;
@@ -30,6 +31,7 @@ pub(super) fn delegation(
         match now {
             Some(_) if step > live_from => break,
             Some(_) if step == live_from => story.step(step, How::Open),
+            None if step + 1 == subtasks && story.dice.chance(10) => story.step(step, How::Fails),
             _ => story.step(step, How::Ends),
         }
     }
@@ -42,6 +44,8 @@ pub(super) fn delegation(
 #[derive(Clone, Copy)]
 enum How {
     Ends,
+    /// For good, and the delegation with it.
+    Fails,
     Open,
 }
 
@@ -51,6 +55,8 @@ struct Story<'a> {
     lines: Vec<Line>,
     dice: &'a mut Dice,
     is_live: bool,
+    /// What its last step failed with.
+    error: Option<String>,
 }
 
 impl Story<'_> {
@@ -118,7 +124,10 @@ impl Story<'_> {
                 return self.leave_open(&at);
             }
             if attempt < attempts {
-                self.fail_and_retry(&at);
+                self.fail(&at, Some(true));
+                self.retry(&at);
+            } else if matches!(how, How::Fails) {
+                self.fail(&at, Some(false));
             } else {
                 self.end_attempt(&at);
             }
@@ -275,17 +284,21 @@ impl Story<'_> {
         }));
     }
 
-    fn fail_and_retry(&mut self, at: &Step) {
+    fn fail(&mut self, at: &Step, retryable: Option<bool>) {
         self.session_over(at, 1);
         let error = Some(self.dice.word(ERRORS));
+        self.error = error.clone().filter(|_| retryable == Some(false));
         self.say(Body::SubtaskFailed(p::SubtaskFailed {
             delegation_id: self.id.clone(),
             subtask_id: at.subtask.clone(),
             error,
-            retryable: Some(true),
+            retryable,
             attempt: Some(at.attempt),
             ..p::SubtaskFailed::default()
         }));
+    }
+
+    fn retry(&mut self, at: &Step) {
         self.say(Body::SubtaskRetried(p::SubtaskRetried {
             delegation_id: self.id.clone(),
             subtask_id: at.subtask.clone(),
@@ -320,8 +333,8 @@ impl Story<'_> {
     }
 
     fn end(&mut self, subtasks: usize) {
-        if self.dice.chance(10) {
-            let error = Some(self.dice.word(ERRORS));
+        if let Some(error) = self.error.take() {
+            let error = Some(error);
             self.say(Body::Failed(p::Failed {
                 delegation_id: self.id.clone(),
                 error,
