@@ -16,7 +16,6 @@ use quarterdeck::model::id::Seq;
 use quarterdeck::model::time::Stamp;
 use quarterdeck::monitor::app::effect::{Effect, News};
 use quarterdeck::monitor::app::run::{App, Incoming, Leave, Outside, run};
-use quarterdeck::monitor::input::action::Action;
 use quarterdeck::monitor::term::Stage;
 use quarterdeck::source::feed::follow_into;
 use quarterdeck::source::follow::Follower;
@@ -119,10 +118,9 @@ pub fn write_to_pixel() -> f64 {
     let (written, noted) = channel();
     let (end, ended) = mpsc::channel(4);
     let (news, incoming) = mpsc::channel(256);
-    let mut app = app();
+    let app = app();
     let stage =
         Noting { paper: paper(200, 60), written: noted, waiting: VecDeque::new(), times: Vec::new(), end };
-    let _ = app.act(Action::Bottom, now());
     let tell = move |batch| news.blocking_send(News::Facts(batch)).is_ok();
     let _following = follow_into(Follower::new(folder.clone(), SOURCE), now, tell).unwrap();
     let writer = std::thread::spawn(move || append(&folder, last, &written));
@@ -132,12 +130,12 @@ pub fn write_to_pixel() -> f64 {
     p99("event on disk to screen", times)
 }
 
-/// Makes a folder with about a thousand nodes, and a step that runs; returns its last event.
+/// Makes a folder with a step that runs, where it is seen, and about a thousand nodes; returns its last event.
 fn fill(folder: &StateFolder) -> Seq {
     let (mut book, _) = Book::open(folder.clone(), Arc::new(RealDisk), now()).unwrap();
     let fleet = Fleet { ended: 120, live: 0, subtasks: STEPS, seed: 4, now: now() };
-    let _ = book.write(now(), fleet.events()).unwrap();
     let _ = book.write(now(), running_step("s").into_iter().map(|body| (now(), body))).unwrap();
+    let _ = book.write(now(), fleet.events()).unwrap();
     book.seq()
 }
 
