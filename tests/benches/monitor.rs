@@ -10,6 +10,7 @@
 )]
 
 #[path = "floors.rs"]
+#[expect(dead_code, reason = "the other measuring programs use all of it")]
 mod floors;
 #[path = "monitor/live.rs"]
 mod live;

@@ -51,7 +51,11 @@ fn folds_tabs_views_help_palette_and_find_answer_to_their_keys() {
     screen.keys("1/");
     screen.keys("release\r");
     screen.wait_for("the release is selected", |screen| {
-        screen.contents().lines().any(|line| line.to_lowercase().contains("release"))
+        let ground = |row: u16| screen.cell(row, 2).map(vt100::Cell::bgcolor);
+        // The frame has the ground of what is not selected.
+        (2..LINES - 3).zip(screen.rows(0, COLUMNS).skip(2)).any(|(row, line)| {
+            line.contains("release") && !line.contains("/release") && ground(row) != ground(1)
+        })
     });
     screen.keys("q");
     screen.shows("left with 0");

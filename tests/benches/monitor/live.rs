@@ -16,7 +16,6 @@ use quarterdeck::model::id::Seq;
 use quarterdeck::model::time::Stamp;
 use quarterdeck::monitor::app::effect::{Effect, News};
 use quarterdeck::monitor::app::run::{App, Incoming, Leave, Outside, run};
-use quarterdeck::monitor::input::action::Action;
 use quarterdeck::monitor::term::Stage;
 use quarterdeck::source::feed::follow_into;
 use quarterdeck::source::follow::Follower;
@@ -63,16 +62,22 @@ struct Noting {
     waiting: VecDeque<(u64, Instant)>,
     times: Vec<Duration>,
     end: mpsc::Sender<Leave>,
+    /// Told when all that was there is read: a start is measured elsewhere.
+    ready: Option<std::sync::mpsc::Sender<()>>,
 }
 
 impl Stage for Noting {
     fn draw(&mut self, render: &mut dyn FnMut(Rect, &mut Buffer)) -> io::Result<()> {
-        let mut shown = None;
+        let (mut shown, mut is_loaded) = (None, false);
         self.paper.draw(|frame| {
             render(frame.area(), frame.buffer_mut());
             shown = mark(frame.buffer_mut());
+            is_loaded = lines(frame.buffer_mut()).any(|line| line.contains("store ok"));
         })?;
         let drawn = Instant::now();
+        if let Some(ready) = self.ready.take_if(|_| is_loaded) {
+            ready.send(()).unwrap();
+        }
         self.waiting.extend(self.written.try_iter());
         while let Some((number, at)) =
             self.waiting.front().copied().filter(|(number, _)| Some(*number) <= shown)
@@ -93,16 +98,17 @@ impl Stage for Noting {
 
 /// Returns the highest mark that is drawn.
 fn mark(buf: &Buffer) -> Option<u64> {
-    let width = usize::from(buf.area.width);
-    let rows = buf
-        .content
-        .chunks(width)
-        .map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>());
-    rows.filter_map(|row| {
-        let (_, rest) = row.split_once("mark ")?;
-        rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok()
-    })
-    .max()
+    lines(buf)
+        .filter_map(|line| {
+            let (_, rest) = line.split_once("mark ")?;
+            rest.chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok()
+        })
+        .max()
+}
+
+fn lines(buf: &Buffer) -> impl Iterator<Item = String> {
+    let rows = buf.content.chunks(usize::from(buf.area.width));
+    rows.map(|row| row.iter().map(ratatui::buffer::Cell::symbol).collect())
 }
 
 struct Nobody;
@@ -117,27 +123,36 @@ pub fn write_to_pixel() -> f64 {
     let folder = StateFolder::at(temp.path().join("state"));
     let last = fill(&folder);
     let (written, noted) = channel();
+    let (ready, go) = channel();
     let (end, ended) = mpsc::channel(4);
     let (news, incoming) = mpsc::channel(256);
-    let mut app = app();
-    let stage =
-        Noting { paper: paper(200, 60), written: noted, waiting: VecDeque::new(), times: Vec::new(), end };
-    let _ = app.act(Action::Bottom, now());
+    let app = app();
+    let stage = Noting {
+        paper: paper(200, 60),
+        written: noted,
+        waiting: VecDeque::new(),
+        times: Vec::new(),
+        end,
+        ready: Some(ready),
+    };
     let tell = move |batch| news.blocking_send(News::Facts(batch)).is_ok();
     let _following = follow_into(Follower::new(folder.clone(), SOURCE), now, tell).unwrap();
-    let writer = std::thread::spawn(move || append(&folder, last, &written));
+    let writer = std::thread::spawn(move || {
+        go.recv().unwrap();
+        append(&folder, last, &written);
+    });
     let times = watch(app, stage, Incoming { news: incoming, end: ended });
     writer.join().unwrap();
     assert_eq!(times.len() as u64, EVENTS);
     p99("event on disk to screen", times)
 }
 
-/// Makes a folder with about a thousand nodes, and a step that runs; returns its last event.
+/// Makes a folder with a step that runs, where it is seen, and about a thousand nodes; returns its last event.
 fn fill(folder: &StateFolder) -> Seq {
     let (mut book, _) = Book::open(folder.clone(), Arc::new(RealDisk), now()).unwrap();
     let fleet = Fleet { ended: 120, live: 0, subtasks: STEPS, seed: 4, now: now() };
-    let _ = book.write(now(), fleet.events()).unwrap();
     let _ = book.write(now(), running_step("s").into_iter().map(|body| (now(), body))).unwrap();
+    let _ = book.write(now(), fleet.events()).unwrap();
     book.seq()
 }
 
