@@ -107,13 +107,13 @@ pub fn app() -> App {
 }
 
 /// Returns terminal and size.
-pub fn paper(columns: u16, lines: u16) -> Paper {
+pub(crate) fn paper(columns: u16, lines: u16) -> Paper {
     let viewport = Viewport::Fixed(Rect::new(0, 0, columns, lines));
     Paper::with_options(CrosstermBackend::new(Counter), TerminalOptions { viewport }).unwrap()
 }
 
 /// Draws a frame as the real stage does; returns how many bytes were written for it.
-pub fn draw(paper: &mut Paper, app: &mut App, now: Stamp) -> usize {
+pub(crate) fn draw(paper: &mut Paper, app: &mut App, now: Stamp) -> usize {
     let before = WRITTEN.load(Ordering::Relaxed);
     queue!(paper.backend_mut(), BeginSynchronizedUpdate).unwrap();
     paper.draw(|frame| app.render(frame.area(), frame.buffer_mut(), now)).unwrap();

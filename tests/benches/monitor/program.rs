@@ -42,7 +42,7 @@ impl Running {
         let child = pair.slave.spawn_command(command).unwrap();
         let (out, output) = channel();
         std::thread::spawn(move || {
-            let mut buffer = [0; 1 << 16];
+            let mut buffer = vec![0; 1 << 16];
             while let Ok(read @ 1..) = reader.read(&mut buffer) {
                 if out.send(buffer[..read].to_vec()).is_err() {
                     return;
@@ -187,7 +187,7 @@ pub fn idle() -> Idle {
     running.written();
     let (busy, begun) = (running.busy(), Instant::now());
     std::thread::sleep(WATCHED);
-    let (busy, took) = (running.busy() - busy, begun.elapsed());
+    let (busy, took) = (running.busy().saturating_sub(busy), begun.elapsed());
     let bytes = running.written();
     running.quit();
     let percent = busy.as_secs_f64() / took.as_secs_f64() * 100.0;
