@@ -84,10 +84,23 @@ pub(super) fn touched(
     let touched =
         kernel(folder)?.preview(command).map_err(|refusal| CliError::Unreadable(refusal.to_string()))?;
     let (steps, sessions) = (touched.subtasks.len(), touched.sessions.len());
-    let mut lines =
-        vec![format!("{} would touch {steps} steps and {sessions} running sessions:", command.verb.kind())];
+    let counted =
+        |count: usize, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
+    let mut lines = vec![format!(
+        "{} would touch {} and {}:",
+        command.verb.kind(),
+        counted(steps, "step"),
+        counted(sessions, "running session")
+    )];
     lines.extend(touched.subtasks.iter().map(|(delegation, step)| format!("  {delegation}/{step}")));
     lines.extend(touched.sessions.iter().map(|session| format!("  {session}")));
+    if !touched.stranded.is_empty() {
+        lines.push(match touched.stranded.len() {
+            1 => "1 step depends on it, and could no longer run:".into(),
+            count => format!("{count} steps depend on it, and could no longer run:"),
+        });
+        lines.extend(touched.stranded.iter().map(|(delegation, step)| format!("  {delegation}/{step}")));
+    }
     Ok(lines)
 }
 
@@ -99,8 +112,11 @@ pub(super) fn preview(folder: &StateFolder, command: &Command, json: bool) -> Ou
         let steps: Vec<String> = touched.subtasks.iter().map(|(of, step)| format!("{of}/{step}")).collect();
         let (delegations, sessions) = (&touched.delegations, &touched.sessions);
         let kind = command.verb.kind();
-        let told =
-            json!({ "kind": kind, "delegations": delegations, "subtasks": steps, "sessions": sessions });
+        let stranded: Vec<String> =
+            touched.stranded.iter().map(|(of, step)| format!("{of}/{step}")).collect();
+        let told = json!({
+            "kind": kind, "delegations": delegations, "subtasks": steps, "sessions": sessions, "stranded": stranded
+        });
         print(&format!("{told}\n"))?;
         return Ok(ExitCode::SUCCESS);
     }

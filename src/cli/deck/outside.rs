@@ -43,6 +43,23 @@ impl Hands {
         self.watched.iter().find(|one| one.source == source).map(|one| one.place.clone())
     }
 
+    /// Returns the one that is meant: that of the source, or the only one there is. Among several none is guessed.
+    fn one(&self, source: Option<SourceId>) -> Option<Whose> {
+        match (source, self.watched.as_slice()) {
+            (_, [only]) => Some(only.place.clone()),
+            (Some(source), _) => self.whose(source),
+            (None, _) => None,
+        }
+    }
+
+    fn which(&self) -> String {
+        if self.watched.is_empty() {
+            "There is no engine to delegate to.".into()
+        } else {
+            "Select a row of the project that is meant: there are several.".into()
+        }
+    }
+
     fn folders(&self) -> Vec<StateFolder> {
         self.watched.iter().filter_map(Watched::folder).cloned().collect()
     }
@@ -115,9 +132,13 @@ impl Outside for Hands {
     fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Send(source, command) => self.send(source, *command),
-            Effect::Preview { ticket, source, command } => {
-                let whose = self.whose(source);
-                self.spawn(move |_| News::Previewed { ticket, lines: preview(whose.as_ref(), &command) });
+            Effect::Preview { ticket, commands } => {
+                let commands: Vec<(Option<Whose>, Command)> =
+                    commands.into_iter().map(|(source, command)| (self.whose(source), command)).collect();
+                self.spawn(move |_| {
+                    let lines = commands.iter().flat_map(|(whose, command)| preview(whose.as_ref(), command));
+                    News::Previewed { ticket, lines: lines.collect() }
+                });
             }
             Effect::Explain { ticket, target } => {
                 let whose = self.whose(target.source);
@@ -131,9 +152,9 @@ impl Outside for Hands {
             Effect::Diff { ticket, workspace } => {
                 self.spawn(move |_| News::Diff { ticket, text: diff(&workspace) });
             }
-            Effect::Delegate(handover) => {
-                let Some(whose) = self.watched.first().map(|one| one.place.clone()) else {
-                    return self.complain("There is no engine to delegate to.".into());
+            Effect::Delegate(source, handover) => {
+                let Some(whose) = self.one(source) else {
+                    return self.complain(self.which());
                 };
                 self.spawn(move |_| match hand_over(&whose, &handover) {
                     Ok(id) => News::Said { text: format!("Delegated as {id}."), is_error: false },
@@ -141,8 +162,11 @@ impl Outside for Hands {
                 });
             }
             Effect::Export { name, text } => self.spawn(move |_| export(&name, &text)),
-            Effect::Save { place, text } => {
-                let folder = self.folders().first().map(|folder| folder.root.clone());
+            Effect::Save { source, place, text } => {
+                let folder = match self.one(source) {
+                    Some(Whose::Here(folder)) => Some(folder.root),
+                    Some(Whose::Elsewhere(_)) | None => None,
+                };
                 self.spawn(move |_| save(place, folder, &text));
             }
             // These concern the terminal, and were done there.

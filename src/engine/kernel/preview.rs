@@ -14,6 +14,8 @@ pub struct Preview {
     pub delegations: BTreeSet<DelegationId>,
     pub subtasks: BTreeSet<(DelegationId, SubtaskId)>,
     pub sessions: BTreeSet<SessionId>,
+    /// Steps that can no longer run, because they depend on what would end.
+    pub stranded: BTreeSet<(DelegationId, SubtaskId)>,
 }
 
 impl Kernel {
@@ -53,6 +55,28 @@ impl Kernel {
         if descends || matches!(command.verb, Verb::Tell { .. } | Verb::Answer { .. }) {
             preview.sessions.extend(reach.sessions.into_iter().map(|(session, ..)| session));
         }
+        if let (Verb::Cancel { .. }, Some(step)) = (&command.verb, &command.subtask_id) {
+            let after = self.open_after(&command.delegation_id, step);
+            preview.stranded = after.map(|step| (command.delegation_id.clone(), step)).collect();
+        }
         Ok(preview)
+    }
+
+    /// Returns the steps that have not ended and wait, at whatever distance, for one.
+    fn open_after(&self, id: &DelegationId, step: &SubtaskId) -> impl Iterator<Item = SubtaskId> {
+        let tasks =
+            self.delegations.get(id).map(|delegation| delegation.tasks.as_slice()).unwrap_or_default();
+        let index_of = |task: &super::state::Task| task.dependants.clone();
+        let mut waiting: Vec<u32> =
+            tasks.iter().find(|task| task.spec.id == *step).map(index_of).unwrap_or_default();
+        let mut found = BTreeSet::new();
+        while let Some(index) = waiting.pop() {
+            let Some(task) = usize::try_from(index).ok().and_then(|at| tasks.get(at)) else { continue };
+            if !task.is_ended() && found.insert(index) {
+                waiting.extend(&task.dependants);
+            }
+        }
+        let ids = found.into_iter().filter_map(|index| tasks.get(usize::try_from(index).ok()?));
+        ids.map(|task| task.spec.id.clone()).collect::<Vec<_>>().into_iter()
     }
 }

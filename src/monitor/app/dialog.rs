@@ -34,8 +34,6 @@ pub enum Purpose {
     Failure(NodeIx, Vec<Target>),
     Answer(Target, QuestionId),
     Delegate,
-    /// Agree to the mode that hands work over without asking.
-    Mode(String),
     /// Where to keep a setting.
     Save(String),
     /// In which form to write it to a file.

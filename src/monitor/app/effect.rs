@@ -17,11 +17,10 @@ use crate::source::feed::Batch;
 pub enum Effect {
     /// Send a command to the engine of this source.
     Send(SourceId, Box<Command>),
-    /// Ask what a command would touch.
+    /// Ask what commands would touch.
     Preview {
         ticket: u64,
-        source: SourceId,
-        command: Box<Command>,
+        commands: Vec<(SourceId, Command)>,
     },
     /// Ask why something does not run.
     Explain {
@@ -42,8 +41,8 @@ pub enum Effect {
         ticket: u64,
         workspace: String,
     },
-    /// Hand a task over, as `quarterdeck delegate` would.
-    Delegate(Box<Handover>),
+    /// Hand a task over, as `quarterdeck delegate` would: to the engine of this source, where there are several.
+    Delegate(Option<SourceId>, Box<Handover>),
     /// Put text on the clipboard.
     Copy(String),
     /// Write a file, and say where.
@@ -60,6 +59,7 @@ pub enum Effect {
     },
     /// Keep a setting of the screen.
     Save {
+        source: Option<SourceId>,
         place: SavePlace,
         text: String,
     },

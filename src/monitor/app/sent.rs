@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::model::Model;
 use crate::model::command::{Command, Receipt, ReceiptState};
-use crate::model::id::CommandId;
+use crate::model::id::{CommandId, DelegationId, SubtaskId};
+use crate::model::node::Node;
 use crate::model::time::Stamp;
 
 /// How long the engine may take to accept before that is shown as trouble.
@@ -17,8 +18,12 @@ const LINGER: Duration = Duration::from_secs(20);
 #[derive(Debug, Clone)]
 pub struct Sent {
     pub id: CommandId,
+    /// Such as `cancel`.
+    pub verb: &'static str,
     /// Such as `cancel del-7f3k`.
     pub what: String,
+    pub delegation: DelegationId,
+    pub step: Option<SubtaskId>,
     pub at: Stamp,
     pub state: SentState,
 }
@@ -73,7 +78,15 @@ impl Outbox {
             None => command.delegation_id.to_string(),
         };
         let what = format!("{} {target}", command.verb.kind());
-        self.sent.push(Sent { id: command.id.clone(), what, at: now, state: SentState::Asked });
+        self.sent.push(Sent {
+            id: command.id.clone(),
+            verb: command.verb.kind(),
+            what,
+            delegation: command.delegation_id.clone(),
+            step: command.subtask_id.clone(),
+            at: now,
+            state: SentState::Asked,
+        });
     }
 
     /// Notes that a command could not be handed over.
@@ -105,9 +118,41 @@ impl Outbox {
         !self.sent.is_empty()
     }
 
-    /// Returns the command that is worth showing most: one that still waits, else the latest ending.
+    /// Returns the command that is worth showing most: what went wrong, then what waits, then the latest.
     pub fn foremost(&self) -> Option<&Sent> {
-        self.sent.iter().rev().find(|sent| sent.ended().is_none()).or_else(|| self.sent.last())
+        self.sent.iter().rev().min_by_key(|sent| match sent.state {
+            SentState::NotSent { .. } | SentState::Refused { .. } => 0,
+            SentState::Late => 1,
+            SentState::Asked | SentState::Accepted => 2,
+            SentState::Confirmed { .. } => 3,
+        })
+    }
+
+    /// Sums up the others, such as `4 confirmed, 1 waits`; empty where there are none.
+    pub fn others(&self) -> String {
+        let first = self.foremost().map(|sent| &sent.id);
+        let (mut confirmed, mut wrong, mut waiting) = (0, 0, 0);
+        for sent in self.sent.iter().filter(|sent| Some(&sent.id) != first) {
+            match sent.state {
+                SentState::Confirmed { .. } => confirmed += 1,
+                SentState::NotSent { .. } | SentState::Refused { .. } => wrong += 1,
+                SentState::Asked | SentState::Accepted | SentState::Late => waiting += 1,
+            }
+        }
+        let parts = [(wrong, "refused"), (waiting, "waiting"), (confirmed, "confirmed")];
+        let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+        parts.map(|(count, word)| format!("{count} {word}")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns the latest command that was sent about a node.
+    pub fn about(&self, node: &Node) -> Option<&Sent> {
+        // Most of the time nothing was sent, and nothing is compared.
+        self.sent.iter().rev().find(|sent| {
+            node.keys.iter().any(|key| match &sent.step {
+                Some(step) => key.subtask() == Some((&sent.delegation, step)),
+                None => key.delegation() == Some(&sent.delegation),
+            })
+        })
     }
 }
 

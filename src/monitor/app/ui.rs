@@ -17,9 +17,9 @@ use super::sent::Outbox;
 use super::sessions::Sessions;
 use super::totals::Totals;
 use super::tree::Tree;
-use crate::control::Target;
 use crate::model::delta::Delta;
 use crate::model::id::CommandId;
+use crate::model::key::SourceId;
 use crate::model::node::Node;
 use crate::model::time::Stamp;
 use crate::model::tree::Fold;
@@ -294,7 +294,6 @@ pub struct Ui {
     pub outbox: Outbox,
     pub toasts: Vec<Toast>,
     pub settings: Settings,
-    pub mode: Option<String>,
     pub totals: Totals,
     pub needs: Needs,
     pub sessions: Sessions,
@@ -338,7 +337,6 @@ impl Ui {
             outbox: Outbox::default(),
             toasts: Vec::new(),
             settings,
-            mode: None,
             totals: Totals::default(),
             needs: Needs::default(),
             sessions: Sessions::default(),
@@ -470,16 +468,18 @@ impl Ui {
         self.toasts.push(Toast { text: text.into(), is_error, until });
     }
 
+    /// Returns the source of the selected node: that of the one above all, which says whose project it is.
+    pub fn selected_source(&self, model: &Model) -> Option<SourceId> {
+        let ix = self.tree.selected?;
+        let root = model.ancestors(ix).last().unwrap_or(ix);
+        model.get(root)?.sources().first().copied()
+    }
+
     /// Returns the nodes that a command acts on: those of the marked ones that the view shows, else the
     /// selected one.
     pub fn aimed(&self, model: &Model) -> Vec<NodeIx> {
         let is_shown = |ix: &NodeIx| self.view == View::Tree || self.place_in_list(*ix).is_some();
         let marked: Vec<NodeIx> = self.tree.marked.iter().copied().filter(is_shown).collect();
         if marked.is_empty() { self.selected(model).map(|(ix, _)| ix).into_iter().collect() } else { marked }
-    }
-
-    /// Returns the commands that were sent from here about a target and have no ending yet.
-    pub fn waits_for(&self, target: &Target) -> bool {
-        self.outbox.sent.iter().any(|sent| sent.ended().is_none() && sent.what.ends_with(&target.name()))
     }
 }

@@ -90,7 +90,7 @@ pub fn update(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
         Action::Copy => tools::copy(ui, cx),
         Action::Edit => tools::edit(ui, cx),
         Action::Export => export::ask(ui, cx),
-        Action::CycleMode => settings::cycle_mode(ui),
+        Action::CycleMode => settings::cycle_mode(ui, cx),
         Action::ToggleMouse => settings::toggle(ui, cx, Setting::Mouse),
         Action::ToggleStream => settings::toggle(ui, cx, Setting::Stream),
         Action::ToggleTokens => settings::toggle(ui, cx, Setting::ShowTokenUsage),

@@ -34,8 +34,8 @@ pub fn receipts(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
         let (sign, text, role) = receipt(scene, sent);
         let x = put(buf, left, left.x + 1, sign, scene.style(role));
         let x = put(buf, left, x, " ", scene.style(role));
-        let waiting = scene.ui.outbox.sent.iter().filter(|sent| sent.ended().is_none()).count();
-        let more = if waiting > 1 { format!("   {} more wait", waiting - 1) } else { String::new() };
+        let others = scene.ui.outbox.others();
+        let more = if others.is_empty() { String::new() } else { format!("   and {others}") };
         put(buf, left, x, &format!("{text}{more}"), scene.style(role));
     }
 }

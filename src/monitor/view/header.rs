@@ -44,7 +44,9 @@ fn left(scene: &Scene<'_>) -> Vec<Piece> {
     let (sign, words, role) = engine(scene);
     pieces.push((format!(" {sign} "), header.patch(scene.style(role))));
     pieces.push((format!("{words} "), header.patch(scene.style(Role::Dim))));
-    if let Some(mode) = &scene.ui.mode {
+    // As the engine's own settings tell it.
+    let told = scene.model.sources().find_map(|(_, source)| source.settings.as_ref()?.get("mode")?.as_str());
+    if let Some(mode) = told.map(crate::model::text::line) {
         pieces.push((format!(" mode {mode} "), header.patch(scene.style(Role::Badge))));
     }
     pieces

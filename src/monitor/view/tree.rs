@@ -20,6 +20,7 @@ use crate::model::node::{Node, NodeKind};
 use crate::model::status::StatusWord;
 use crate::model::tree::Row;
 use crate::monitor::app::needs::Need;
+use crate::monitor::app::sent::SentState;
 use crate::monitor::app::ui::Pane;
 use crate::report::measure::{cost, spent_tokens};
 use crate::report::text::symbol;
@@ -102,10 +103,32 @@ fn draw_row(place: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &
     if let Some((text, role)) = says.filter(|_| row.depth > 0 && title.right().saturating_sub(end) > 12) {
         put(buf, title, end + 2, &text, scene.style(role));
     }
+    draw_receipt(title, buf, scene, node, end);
     if is_selected {
         let role = if scene.ui.pane == Pane::Tree { Role::Selection } else { Role::SelectionInactive };
         buf.set_style(place, scene.style(role));
     }
+}
+
+/// Draws how far a command is that was sent from here, beside the title or over its end.
+fn draw_receipt(title: Rect, buf: &mut Buffer, scene: &Scene<'_>, node: &Node, end: u16) {
+    let Some(sent) = scene.ui.outbox.about(node) else { return };
+    let (sign, role) = match &sent.state {
+        SentState::Asked | SentState::Accepted => (scene.sign("…", "."), Role::Info),
+        SentState::Late => (scene.sign("⧖", "!"), Role::Warn),
+        SentState::Confirmed { .. } => (scene.sign("✔", "+"), Role::Good),
+        SentState::Refused { .. } | SentState::NotSent { .. } => (scene.sign("✖", "x"), Role::Error),
+    };
+    let text = format!("  {sign} {} ", sent.verb);
+    let wide = u16::try_from(width(&text)).unwrap_or(u16::MAX);
+    let x = end.min(title.right().saturating_sub(wide)).max(title.x);
+    put(
+        buf,
+        title,
+        x,
+        &super::text::pad(&text, usize::from(title.right().saturating_sub(x))),
+        scene.style(role),
+    );
 }
 
 /// Returns the one thing that is worth saying about a row.

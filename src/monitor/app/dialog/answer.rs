@@ -14,7 +14,6 @@ pub enum Asked {
     /// One command each.
     Commands(Vec<(Target, Verb)>),
     Delegate(Handover),
-    Mode(String),
     Save {
         setting: String,
         place: &'static str,
@@ -40,17 +39,22 @@ pub fn read(form: &Form) -> Result<Asked, String> {
         }
         Purpose::Answer(target, question) => {
             let answer = match (form.chosen(HOW), form.typed(TEXT)) {
-                (Some("deny"), _) => Answer::Deny,
-                (Some("session"), _) => Answer::AllowForSession,
-                (Some("text"), Some(text)) => Answer::Text(text),
+                (Some("allow"), None) => Answer::Allow,
+                (Some("deny"), None) => Answer::Deny,
+                (Some("session"), None) => Answer::AllowForSession,
                 (Some("text"), None) => return Err("Type an answer first.".into()),
-                (_, _) => Answer::Allow,
+                (Some("text" | ""), Some(text)) => Answer::Text(text),
+                (Some(word), Some(_)) => {
+                    return Err(format!(
+                        "You typed an answer and chose {word}: choose the words, or clear them."
+                    ));
+                }
+                (None, Some(_)) | (_, None) => return Err("Choose an answer first.".into()),
             };
             let verb = Verb::Answer { question_id: question.clone(), answer };
             Ok(Asked::Commands(vec![(target.clone(), verb)]))
         }
         Purpose::Delegate => delegate(form).map(Asked::Delegate),
-        Purpose::Mode(mode) => Ok(Asked::Mode(mode.clone())),
         Purpose::Save(setting) => {
             Ok(Asked::Save { setting: setting.clone(), place: form.chosen(HOW).unwrap_or("session") })
         }

@@ -37,8 +37,20 @@ impl Aim<'_> {
                 let title = node.and_then(|node| node.title.as_deref()).unwrap_or_default();
                 if title.is_empty() { one.name() } else { format!("{} · {title}", one.name()) }
             }
-            several => format!("{} marked", several.len()),
+            several => format!("{} at once", several.len()),
         }
+    }
+
+    /// Names every target, where there are several.
+    fn each(&self) -> Vec<Note> {
+        if self.targets.len() < 2 {
+            return Vec::new();
+        }
+        let names = self.targets.iter().zip(self.nodes).map(|(target, ix)| {
+            let title = self.model.get(*ix).and_then(|node| node.title.as_deref()).unwrap_or_default();
+            Note::new(Tone::Plain, format!("· {title}  {}", target.name()))
+        });
+        names.collect()
     }
 
     /// Says what is below the targets, and what it cost so far.
@@ -55,7 +67,7 @@ impl Aim<'_> {
         let mut notes = vec![Note::new(
             Tone::Plain,
             format!(
-                "{live} live below it, {running} with a process; spent so far {} tokens, {}.",
+                "{live} live with all below, {running} with a process; spent so far {} tokens, {}.",
                 spent_tokens(&spend),
                 cost(&spend)
             ),
@@ -70,7 +82,8 @@ impl Aim<'_> {
             first.make_ascii_uppercase();
         }
         let title = format!("{verb} {}", self.names());
-        let notes = self.reach();
+        let mut notes = self.each();
+        notes.extend(self.reach());
         let purpose = Purpose::Control(control, self.targets);
         Form { purpose, title, notes, fields, focus: 0, yes, ticket: None }
     }
@@ -168,6 +181,8 @@ pub fn question(target: Target, question: &Question) -> Form {
         notes.push(Note::new(Tone::Dim, format!("It takes: {}", clean(&question.options.join(", ")))));
     }
     let how = vec![
+        // Nothing is chosen at first: Enter pressed twice must not allow anything.
+        Choice::new("", "–", "choose, or type an answer below"),
         Choice::new("allow", "allow", "this once"),
         Choice::new("deny", "deny", ""),
         Choice::new("session", "allow for this session", "it will not ask for this again"),

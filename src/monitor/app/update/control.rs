@@ -5,7 +5,9 @@
 
 use super::Ctx;
 use crate::control::{self, Control, Target};
+use crate::model::NodeIx;
 use crate::model::command::{Command, PauseMode, Verb};
+use crate::model::key::SourceId;
 use crate::model::status::StatusWord;
 use crate::monitor::app::dialog::answer::{self, Asked};
 use crate::monitor::app::dialog::ask::{self, Aim};
@@ -15,9 +17,20 @@ use crate::monitor::app::ui::{Layer, Ui};
 
 /// Does a control on what is aimed at, or opens its dialog.
 pub fn control(ui: &mut Ui, cx: Ctx<'_>, what: Control) -> Vec<Effect> {
-    let nodes = ui.aimed(cx.model);
+    let nodes = outermost(cx, ui.aimed(cx.model));
+    control_on(ui, cx, what, &nodes)
+}
+
+/// Leaves out what hangs below another one that is meant: a command reaches it anyway.
+fn outermost(cx: Ctx<'_>, nodes: Vec<NodeIx>) -> Vec<NodeIx> {
+    let is_below = |ix: &NodeIx| cx.model.ancestors(*ix).any(|above| nodes.contains(&above));
+    nodes.iter().copied().filter(|ix| !is_below(ix)).collect()
+}
+
+/// Does a control on these nodes and no others, or opens its dialog.
+pub fn control_on(ui: &mut Ui, cx: Ctx<'_>, what: Control, nodes: &[NodeIx]) -> Vec<Effect> {
     let (mut targets, mut allowed, mut refused) = (Vec::new(), Vec::new(), Vec::new());
-    for ix in &nodes {
+    for ix in nodes {
         match control::channel(cx.model, *ix, what) {
             Ok(target) => {
                 targets.push(target);
@@ -82,14 +95,15 @@ pub fn delegate(ui: &mut Ui) -> Vec<Effect> {
 /// Opens a form, and asks the engine's own kernel what its command would touch.
 pub fn open(ui: &mut Ui, cx: Ctx<'_>, mut form: Form) -> Vec<Effect> {
     let mut effects = Vec::new();
-    if let Purpose::Control(Control::Cancel | Control::Skip | Control::Retry, targets) = &form.purpose
-        && let [target] = targets.as_slice()
+    if let Purpose::Control(Control::Cancel | Control::Skip | Control::Retry, _) = &form.purpose
         && let Ok(Asked::Commands(commands)) = answer::read(&form)
-        && let Some((_, verb)) = commands.into_iter().next()
     {
         let ticket = ui.next_ticket();
-        let command = Box::new(command(ui, cx, target, verb));
-        effects.push(Effect::Preview { ticket, source: target.source, command });
+        let commands: Vec<(SourceId, Command)> = commands
+            .into_iter()
+            .map(|(target, verb)| (target.source, command(ui, cx, &target, verb)))
+            .collect();
+        effects.push(Effect::Preview { ticket, commands });
         form.ticket = Some(ticket);
     }
     ui.layers.push(Layer::Form(Box::new(form)));

@@ -22,8 +22,30 @@ pub fn key(ui: &mut Ui, cx: Ctx<'_>, keys: &Keymap, key: Key) -> Vec<Effect> {
         return after_typing(ui, cx);
     }
     match keys.press(context, &mut ui.pending, key) {
+        Pressed::Do(action) if is_slip(ui, action, key) => {
+            type_into_first(ui, key);
+            Vec::new()
+        }
         Pressed::Do(action) => update(ui, cx, action),
         Pressed::Wait | Pressed::Nothing => Vec::new(),
+    }
+}
+
+/// Returns whether a letter would send or close a form that can be typed into: that is a slip of the one who
+/// types, and not an answer.
+fn is_slip(ui: &Ui, action: Action, key: Key) -> bool {
+    let ends = matches!(action, Action::DialogYes | Action::DialogNo);
+    let has_fields = matches!(ui.layers.last(), Some(Layer::Form(form)) if !form.fields.is_empty());
+    ends && has_fields && key.typed().is_some()
+}
+
+/// Types a letter into the first line of a form, and goes there; a form without one does nothing.
+fn type_into_first(ui: &mut Ui, key: Key) {
+    let Some(Layer::Form(form)) = ui.layers.last_mut() else { return };
+    let Some(at) = form.fields.iter().position(|field| matches!(field, Field::Text { .. })) else { return };
+    form.focus = at;
+    if let Some(request) = request_of(key) {
+        type_in(ui, request);
     }
 }
 
@@ -194,10 +216,8 @@ fn finish(ui: &mut Ui, cx: Ctx<'_>, form: Form) -> Vec<Effect> {
         Ok(Asked::Commands(commands)) => {
             commands.into_iter().map(|(target, verb)| control::send(ui, cx, &target, verb)).collect()
         }
-        Ok(Asked::Delegate(handover)) => vec![Effect::Delegate(Box::new(handover))],
-        Ok(Asked::Mode(mode)) => {
-            ui.mode = Some(mode);
-            Vec::new()
+        Ok(Asked::Delegate(handover)) => {
+            vec![Effect::Delegate(ui.selected_source(cx.model), Box::new(handover))]
         }
         Ok(Asked::Save { place, .. }) => super::settings::save(ui, cx, place),
         Ok(Asked::Export(what, format)) => super::export::write(ui, cx, &what, format),

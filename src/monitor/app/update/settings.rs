@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Ctx;
 use crate::model::Model;
 use crate::monitor::app::dialog::ask::HOW;
-use crate::monitor::app::dialog::{Choice, Field, Form, Note, Purpose, Tone};
+use crate::monitor::app::dialog::{Choice, Field, Form, Purpose};
 use crate::monitor::app::effect::{Effect, SavePlace};
 use crate::monitor::app::ui::{Layer, Settings, Ui};
 use crate::monitor::view::theme::Theme;
@@ -103,28 +103,9 @@ pub fn next_theme(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     vec![Effect::Redraw]
 }
 
-/// The modes of the control interface, from the most careful on.
-const MODES: [&str; 4] = ["manual", "hint", "smart", "auto"];
-
-/// Goes to the next mode; one that hands work over by itself is asked for first.
-pub fn cycle_mode(ui: &mut Ui) -> Vec<Effect> {
-    let at = ui.mode.as_deref().and_then(|mode| MODES.iter().position(|one| *one == mode));
-    let next = MODES.get(at.map_or(1, |at| (at + 1) % MODES.len())).copied().unwrap_or("manual");
-    if matches!(next, "smart" | "auto") {
-        let note = "In this mode work is handed over without asking you each time.";
-        let form = Form {
-            purpose: Purpose::Mode(next.to_owned()),
-            title: format!("Switch to mode {next}?"),
-            notes: vec![Note::new(Tone::Warn, note)],
-            fields: Vec::new(),
-            focus: 0,
-            yes: "switch",
-            ticket: None,
-        };
-        ui.layers.push(Layer::Form(Box::new(form)));
-    } else {
-        ui.mode = Some(next.to_owned());
-    }
+/// Says why there is no mode to go to: an engine decides for itself only where it takes one.
+pub fn cycle_mode(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    ui.say("The engine takes no mode yet: work is handed over when you say so.", true, cx.now);
     Vec::new()
 }
 
@@ -150,7 +131,7 @@ pub fn ask_save(ui: &mut Ui) {
 pub fn save(ui: &mut Ui, cx: Ctx<'_>, place: &str) -> Vec<Effect> {
     let place = if place == "user" { SavePlace::User } else { SavePlace::Project };
     match toml::to_string(&ui.settings) {
-        Ok(text) => vec![Effect::Save { place, text }],
+        Ok(text) => vec![Effect::Save { source: ui.selected_source(cx.model), place, text }],
         Err(error) => {
             ui.say(format!("The settings cannot be written: {error}"), true, cx.now);
             Vec::new()
