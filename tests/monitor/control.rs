@@ -2,6 +2,7 @@
 
 use quarterdeck::model::command::{Answer, CommandFact, PauseMode, Verb};
 use quarterdeck::model::fact::NodeFact;
+use quarterdeck::model::key::SourceId;
 use quarterdeck::monitor::app::effect::{Effect, Handover, News};
 use quarterdeck::monitor::app::sent::SentState;
 use quarterdeck::monitor::app::ui::{Layer, View};
@@ -47,9 +48,13 @@ const FOREIGN: &str = "G";
 #[case(PROPOSAL, "a enter", &["approve del-b"])]
 #[case(PROPOSAL, "A enter", &["approve del-b"])]
 #[case(PROPOSAL, "d enter", &["reject del-b"])]
-#[case(ASKS, "i enter", &["answer del-a/st-5"])]
-#[case(ASKS, "d enter", &["answer del-a/st-5"])]
-#[case(ASKS, "enter enter", &["answer del-a/st-5"])]
+#[case(ASKS, "i down enter", &["answer del-a/st-5"])]
+#[case(ASKS, "i enter", &[])]
+#[case(ASKS, "i y", &[])]
+#[case(ASKS, "d down down enter", &["answer del-a/st-5"])]
+#[case(ASKS, "enter enter enter", &[])]
+#[case(BROKEN, "R y", &[])]
+#[case(WORKS, "c tab y", &[])]
 #[case("", "p", &["pause del-a"])]
 #[case("", "c enter", &["cancel del-a"])]
 fn a_control_sends_its_command_and_nothing_else(#[case] to: &str, #[case] keys: &str, #[case] sent: &[&str]) {
@@ -173,14 +178,58 @@ fn a_retry_asks_how() {
 }
 
 #[rstest]
-#[case("enter", Answer::Allow)]
-#[case("down enter", Answer::Deny)]
-#[case("down down enter", Answer::AllowForSession)]
+#[case("down enter", Answer::Allow)]
+#[case("down down enter", Answer::Deny)]
+#[case("down down down enter", Answer::AllowForSession)]
 fn a_question_is_answered_as_chosen(#[case] keys: &str, #[case] answer: Answer) {
     let mut deck = deck();
     deck.press(ASKS).press("i").press(keys);
     let commands = deck.commands();
     assert_eq!(commands[0].verb, Verb::Answer { question_id: "q-1".into(), answer });
+}
+
+#[test]
+fn words_typed_into_a_question_are_the_answer_and_never_allow_anything() {
+    let mut deck = deck();
+    // The first letter would be the key that sends: it is typed instead.
+    deck.press(ASKS).press("i").type_in("yes, on the copy").press("enter");
+    let answer = Answer::Text("yes, on the copy".into());
+    assert_eq!(deck.commands()[0].verb, Verb::Answer { question_id: "q-1".into(), answer });
+}
+
+#[test]
+fn words_beside_another_choice_are_refused_and_kept() {
+    let mut deck = deck();
+    deck.press(ASKS).press("i down tab").type_in("no").press("enter");
+    assert!(deck.sent().is_empty());
+    assert!(deck.has_form() && deck.said().contains("chose allow"), "{}", deck.said());
+}
+
+#[test]
+fn a_command_with_an_id_acts_on_that_one_whatever_is_marked() {
+    let mut deck = deck();
+    deck.press(WORKS).press("space").press(":").type_in("/delegation pause del-a/st-5").press("enter");
+    assert_eq!(deck.sent(), ["pause del-a/st-5"]);
+}
+
+#[test]
+fn what_hangs_below_another_marked_one_is_commanded_once() {
+    let mut deck = deck();
+    deck.press("space space p");
+    assert_eq!(deck.sent(), ["pause del-a"]);
+}
+
+#[test]
+fn a_receipt_stands_on_its_row_and_a_refusal_is_not_hidden_by_a_success() {
+    let mut deck = deck();
+    deck.press(WORKS).press("p").press("j r");
+    let ids: Vec<_> = deck.app.ui.outbox.sent.iter().map(|sent| sent.id.clone()).collect();
+    assert!(deck.text(120, 40).contains("… pause"), "{}", deck.text(120, 40));
+    deck.command(&ids[0], CommandFact::Refused { kind: None, code: None, reason: Some("no such step".into()) });
+    deck.command(&ids[1], CommandFact::Confirmed { kind: None, proof: Some("1 of 1".into()), effects: Vec::new() });
+    let text = deck.text(120, 40);
+    assert!(text.contains("✖ pause") && text.contains("✔ resume"), "{text}");
+    assert!(text.contains("refused: no such step   and 1 confirmed"), "{text}");
 }
 
 #[test]
@@ -340,7 +389,7 @@ fn a_session_that_ends_leaves_the_list() {
 fn the_palette_takes_what_is_typed_elsewhere(#[case] typed: &str, #[case] handover: Handover) {
     let mut deck = deck();
     deck.press(":").type_in(typed).press("enter");
-    assert_eq!(deck.effects, [Effect::Delegate(Box::new(handover))]);
+    assert_eq!(deck.effects, [Effect::Delegate(Some(SourceId(0)), Box::new(handover))]);
 }
 
 #[rstest]
@@ -378,7 +427,7 @@ fn the_delegate_dialog_hands_over_what_is_filled_in() {
         pattern: Some("parallel".into()),
         agents: Some(2),
     };
-    assert_eq!(deck.effects, [Effect::Delegate(Box::new(handover))]);
+    assert_eq!(deck.effects, [Effect::Delegate(Some(SourceId(0)), Box::new(handover))]);
 }
 
 #[test]
