@@ -124,7 +124,8 @@ fn a_command_acts_on_all_marked_and_names_those_that_it_cannot() {
     assert_eq!(deck.sent(), ["pause del-a/st-1"], "of the three only one can be paused");
     deck.press("c");
     let text = deck.text(120, 40);
-    assert!(text.contains("2 marked"), "{text}");
+    assert!(text.contains("Cancel 2 at once"), "{text}");
+    assert!(text.contains("works  del-a/st-1") && text.contains("paused  del-a/st-2"), "{text}");
     assert!(text.contains("Only what is live can be cancelled."), "{text}");
     deck.press("enter");
     assert_eq!(deck.sent(), ["cancel del-a/st-1", "cancel del-a/st-2"]);
@@ -225,6 +226,9 @@ fn a_receipt_stands_on_its_row_and_a_refusal_is_not_hidden_by_a_success() {
     deck.press(WORKS).press("p").press("j r");
     let ids: Vec<_> = deck.app.ui.outbox.sent.iter().map(|sent| sent.id.clone()).collect();
     assert!(deck.text(120, 40).contains("… pause"), "{}", deck.text(120, 40));
+    for id in &ids {
+        deck.command(id, accepted());
+    }
     deck.command(&ids[0], CommandFact::Refused { kind: None, code: None, reason: Some("no such step".into()) });
     deck.command(&ids[1], CommandFact::Confirmed { kind: None, proof: Some("1 of 1".into()), effects: Vec::new() });
     let text = deck.text(120, 40);
