@@ -6,6 +6,7 @@
 //! better. Reading on costs what was appended.
 
 mod place;
+mod unpack;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use crate::store::disk::{Disk, RealDisk, Stat};
 use crate::store::error::Error;
 use crate::store::folder::StateFolder;
 use place::{Place, Stop};
+use unpack::Unpacking;
 
 /// A compaction may remove files while they are read, but not again and again.
 const TRIES: usize = 4;
@@ -32,6 +34,9 @@ pub struct Follower {
     folder: StateFolder,
     source: SourceId,
     place: Option<Place>,
+    /// The snapshot that is being told, at the beginning.
+    unpacking: Option<Unpacking>,
+    has_begun: bool,
     /// What was told last: of which journal, and up to where.
     told: Option<(Option<JournalId>, Seq)>,
     health: Health,
@@ -62,7 +67,18 @@ impl Follower {
     /// Makes a follower on another file layer.
     pub fn on(disk: Arc<dyn Disk>, folder: StateFolder, source: SourceId) -> Self {
         let health = Health::of(source);
-        Self { disk, folder, source, place: None, told: None, health, refused: None, is_open: false }
+        Self {
+            disk,
+            folder,
+            source,
+            place: None,
+            unpacking: None,
+            has_begun: false,
+            told: None,
+            health,
+            refused: None,
+            is_open: false,
+        }
     }
 
     /// Returns the last event that was told.
@@ -72,6 +88,9 @@ impl Follower {
 
     /// Reads on from where it is; where that does not work, looks afresh.
     fn update(&mut self, now: Stamp, batch: &mut Batch) {
+        if self.unpack(batch) {
+            return;
+        }
         if let Some(place) = &mut self.place {
             let read = place.read_on(&*self.disk, &self.folder, self.source, &mut batch.facts);
             self.told = Some((place.journal.clone(), place.last));
@@ -98,6 +117,33 @@ impl Follower {
         }
         let what = "snapshot and journal do not belong together, or change too fast to be read";
         self.refuse(what, files, now, batch);
+    }
+
+    /// At the beginning, tells the snapshot a part at a time; returns whether that is what this batch is for.
+    ///
+    /// Whatever does not go well here is left to a look at everything, which says what is wrong.
+    fn unpack(&mut self, batch: &mut Batch) -> bool {
+        if !std::mem::replace(&mut self.has_begun, true)
+            && let Ok(Some((unpacking, place))) = Place::begin(&*self.disk, &self.folder)
+        {
+            self.told = Some((place.journal.clone(), Seq(0)));
+            (self.unpacking, self.place) = (Some(unpacking), Some(place));
+        }
+        let Some(unpacking) = &mut self.unpacking else { return false };
+        match unpacking.tell(self.source, &mut batch.facts) {
+            Ok(more) => {
+                if !more {
+                    self.unpacking = None;
+                }
+                batch.more = true;
+            }
+            Err(_) => {
+                // What was told of it is taken back when all of it is known.
+                (self.unpacking, self.place) = (None, None);
+                return false;
+            }
+        }
+        true
     }
 
     /// Reads everything that there is, from the newest snapshot on.
