@@ -130,19 +130,15 @@ impl Follower {
             (self.unpacking, self.place) = (Some(unpacking), Some(place));
         }
         let Some(unpacking) = &mut self.unpacking else { return false };
-        match unpacking.tell(self.source, &mut batch.facts) {
-            Ok(more) => {
-                if !more {
-                    self.unpacking = None;
-                }
-                batch.more = true;
-            }
-            Err(_) => {
-                // What was told of it is taken back when all of it is known.
-                (self.unpacking, self.place) = (None, None);
-                return false;
-            }
+        let Ok(more) = unpacking.tell(self.source, &mut batch.facts) else {
+            // What was told of it is taken back when all of it is known.
+            (self.unpacking, self.place) = (None, None);
+            return false;
+        };
+        if !more {
+            self.unpacking = None;
         }
+        batch.more = true;
         true
     }
 

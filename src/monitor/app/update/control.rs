@@ -17,12 +17,12 @@ use crate::monitor::app::ui::{Layer, Ui};
 
 /// Does a control on what is aimed at, or opens its dialog.
 pub fn control(ui: &mut Ui, cx: Ctx<'_>, what: Control) -> Vec<Effect> {
-    let nodes = outermost(cx, ui.aimed(cx.model));
+    let nodes = outermost(cx, &ui.aimed(cx.model));
     control_on(ui, cx, what, &nodes)
 }
 
 /// Leaves out what hangs below another one that is meant: a command reaches it anyway.
-fn outermost(cx: Ctx<'_>, nodes: Vec<NodeIx>) -> Vec<NodeIx> {
+fn outermost(cx: Ctx<'_>, nodes: &[NodeIx]) -> Vec<NodeIx> {
     let is_below = |ix: &NodeIx| cx.model.ancestors(*ix).any(|above| nodes.contains(&above));
     nodes.iter().copied().filter(|ix| !is_below(ix)).collect()
 }
