@@ -131,6 +131,30 @@ fn random_writes_rotations_archives_and_restarts_give_the_writers_model() {
     }
 }
 
+#[test]
+fn a_large_snapshot_is_told_in_parts_also_while_it_is_compacted_away() {
+    let (_temp, folder) = temp();
+    let mut book = open(&folder);
+    let fleet = Fleet { ended: 0, live: 500, subtasks: 6, seed: 5, now: now() };
+    let lines: Vec<Line> = fleet.events().collect();
+    let (most, rest) = lines.split_at(lines.len() - 200);
+    let _ = book.write(now(), most.to_vec()).unwrap();
+    book.compact(now()).unwrap();
+    let mut watcher = Watcher::of(&folder);
+    let first = watcher.follower.poll(now());
+    assert!(first.more, "all of it came at once");
+    let _ = watcher.model.apply_all(first.facts);
+    let part = watcher.model.len();
+    assert!(part > 0 && part < book.model().len() * 3 / 4, "{part} of {}", book.model().len());
+    // The engine goes on meanwhile, and removes what is being read.
+    let _ = book.write(now(), rest.to_vec()).unwrap();
+    for _ in 0..3 {
+        book.compact(now()).unwrap();
+    }
+    assert_same(&watcher.look(), &text(book.model()), "after the parts");
+    assert_eq!(watcher.follower.seq(), book.seq());
+}
+
 fn last_segment(folder: &StateFolder) -> std::path::PathBuf {
     let names = fs::read_dir(folder.journal_dir()).unwrap().map(|entry| entry.unwrap().path());
     names.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).max().unwrap()
