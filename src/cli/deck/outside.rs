@@ -137,7 +137,7 @@ impl Outside for Hands {
                 };
                 self.spawn(move |_| match hand_over(&whose, &handover) {
                     Ok(id) => News::Said { text: format!("Delegated as {id}."), is_error: false },
-                    Err(why) => News::Said { text: format!("Not delegated: {why}"), is_error: true },
+                    Err(why) => News::NotDelegated { handover, why },
                 });
             }
             Effect::Export { name, text } => self.spawn(move |_| export(&name, &text)),

@@ -294,6 +294,8 @@ pub struct Ui {
     pub outbox: Outbox,
     pub toasts: Vec<Toast>,
     pub settings: Settings,
+    /// The agents that a task can be handed to; none where they are not known.
+    pub agents: Vec<String>,
     pub mode: Option<String>,
     pub totals: Totals,
     pub needs: Needs,
@@ -338,6 +340,7 @@ impl Ui {
             outbox: Outbox::default(),
             toasts: Vec::new(),
             settings,
+            agents: Vec::new(),
             mode: None,
             totals: Totals::default(),
             needs: Needs::default(),

@@ -229,9 +229,7 @@ fn remedy(source: &Source) -> &'static str {
         (SourceState::Missing { .. }, SourceKind::Engine) => {
             "What is shown is the last that was read. It is read again as soon as it is back."
         }
-        (SourceState::Missing { .. }, _) => {
-            "Is the path right? It is read as soon as the file is there."
-        }
+        (SourceState::Missing { .. }, _) => "Is the path right? It is read as soon as the file is there.",
         (_, SourceKind::Engine) => "quarterdeck doctor  says what is wrong and what can be saved",
         (_, _) => "It is read again as soon as the file changes.",
     }

@@ -65,9 +65,11 @@ fn lines(scene: &Scene<'_>, sums: &Overview, wide: usize) -> Vec<Line<'static>> 
 fn unread(scene: &Scene<'_>, wide: usize) -> Vec<Line<'static>> {
     let told = super::unread(scene);
     told.into_iter()
-        .flat_map(|(text, role)| {
-            if text.is_empty() { vec![Line::default()] } else { wrap(&text, wide, scene.style(role)) }
-        })
+        .flat_map(
+            |(text, role)| {
+                if text.is_empty() { vec![Line::default()] } else { wrap(&text, wide, scene.style(role)) }
+            },
+        )
         .collect()
 }
 
