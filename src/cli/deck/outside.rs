@@ -188,7 +188,8 @@ fn preview(whose: Option<&Whose>, command: &Command) -> Vec<String> {
     }
 }
 
-fn history(ticket: u64, folders: &[StateFolder]) -> News {
+/// Reads what left the tree of these folders, newest first.
+pub(in crate::cli) fn history(ticket: u64, folders: &[StateFolder]) -> News {
     let (mut entries, mut trouble) = (Vec::new(), None);
     for folder in folders {
         match past::page(Arc::new(RealDisk), folder, Cursor::default(), PAST) {

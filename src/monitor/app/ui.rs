@@ -130,6 +130,8 @@ pub struct Prompt {
     pub input: Input,
     /// What was selected, to go back to.
     pub before: Option<NodeIx>,
+    /// Whether nothing matches what was typed.
+    pub is_lost: bool,
 }
 
 /// What the line is for.
@@ -469,8 +471,10 @@ impl Ui {
         /// Long enough to read a sentence; errors stay longer.
         const SHOWN: std::time::Duration = std::time::Duration::from_secs(4);
         let until = now.plus(if is_error { SHOWN * 2 } else { SHOWN });
-        self.toasts.retain(|toast| toast.until > now);
-        self.toasts.push(Toast { text: text.into(), is_error, until });
+        let text = text.into();
+        // News takes the place of older news, and nothing stands there twice; an error stays until it was read.
+        self.toasts.retain(|toast| toast.until > now && (toast.is_error || is_error) && toast.text != text);
+        self.toasts.push(Toast { text, is_error, until });
     }
 
     /// Returns the nodes that a command acts on: those of the marked ones that the view shows, else the

@@ -209,6 +209,16 @@ pub fn empty(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
     say(area, buf, scene, &lines);
 }
 
+/// What is said where nothing passes the filter.
+pub fn filtered_out(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, of: usize) {
+    let key = scene.keys.hint(Action::Back).unwrap_or_default();
+    let lines = [
+        (format!("None of {of} matches the filter {}.", scene.ui.filter), Role::Text),
+        (format!("{key}  takes the filter off"), Role::Dim),
+    ];
+    say(area, buf, scene, &lines);
+}
+
 /// Returns which sources cannot be read, in full, each with what to do about it.
 pub fn unread(scene: &Scene<'_>) -> Vec<(String, Role)> {
     let sources = scene.model.sources().filter(|(_, source)| is_in_trouble(scene.model, source));

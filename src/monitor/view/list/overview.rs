@@ -20,8 +20,8 @@ use crate::report::measure::{UNKNOWN, cost, duration, spent_tokens, tokens};
 const BESIDE: usize = 96;
 /// The names of the facts stand in a column of this width.
 const NAME: usize = 13;
-/// Their values too, so that the notes line up.
-const VALUE: usize = 8;
+/// Their values too, so that the notes line up; the widest is a rate such as `376.0K/min`.
+const VALUE: usize = 12;
 
 /// Draws it; returns whether it counts by itself.
 pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) -> bool {
