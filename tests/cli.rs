@@ -339,3 +339,23 @@ fn help_names_every_command_and_hides_what_is_for_us() {
     let help = run(folder.path(), &["--help"]);
     assert!(help.contains("status") && help.contains("doctor") && !help.contains("synth"), "{help}");
 }
+
+#[test]
+fn a_picture_in_a_theme_that_is_none_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let shown = run(folder.path(), &["screenshot", "--demo", "--theme", "nope"]);
+    assert!(shown.contains("there is no theme \"nope\".") && shown.contains("midnight, paper"), "{shown}");
+    assert!(shown.ends_with("[exit code 1]"), "{shown}");
+}
+
+#[test]
+fn a_picture_of_the_history_is_read_before_it_is_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = run(folder.path(), &["screenshot", "--demo", "--keys", "4"]);
+    assert!(demo.contains("Nothing has left the tree yet.") && !demo.contains("Reading"), "{demo}");
+    let arguments =
+        ["synth", ".quarterdeck", "--ended", "210", "--live", "0", "--subtasks", "1", "--now", NOW];
+    quarterdeck(folder.path()).args(arguments).assert().success();
+    let shown = run(folder.path(), &["screenshot", "--keys", "4", "--now", NOW]);
+    assert!(shown.contains("of 10") && !shown.contains("Reading"), "{shown}");
+}

@@ -22,6 +22,10 @@ mod motion;
 mod props;
 #[path = "monitor/reach.rs"]
 mod reach;
+#[path = "monitor/sources.rs"]
+mod sources;
+#[path = "monitor/toasts.rs"]
+mod toasts;
 
 #[path = "model_facts/mod.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]

@@ -18,6 +18,7 @@ use clap::Args;
 use tokio::sync::mpsc;
 
 use super::{Outcome, Place, ask, now, print, shown, working_folder};
+use crate::engine::config::{Config, SIMULATED};
 use crate::model::key::SourceId;
 use crate::monitor::app::effect::{Effect, News};
 use crate::monitor::app::run::{self, App, Incoming, Leave};
@@ -32,6 +33,7 @@ use crate::source::follow::Follower;
 use crate::source::plain::{PairIds, Plain};
 use crate::store::folder::StateFolder;
 use outside::Hands;
+pub(super) use outside::history;
 
 /// News that wait while a frame is drawn; a source that is faster waits in turn, and loses nothing.
 const WAITING: usize = 256;
@@ -142,6 +144,7 @@ impl Deck {
         let (settings, warnings) = self.settings(folder.as_ref());
         let mut app = app(title, settings, folder.as_ref());
         app.unread = following.len();
+        app.ui.agents = folder.as_ref().map(agents).unwrap_or_default();
         for warning in warnings {
             app.ui.say(warning, true, now());
         }
@@ -216,6 +219,19 @@ impl Deck {
         }
         (settings, warnings)
     }
+}
+
+/// Returns the agents of a folder's project, and the one that needs no configuration.
+fn agents(folder: &StateFolder) -> Vec<String> {
+    // A configuration that cannot be read is named when a task is handed over.
+    let config = Config::read(folder.project()).unwrap_or_default();
+    // A name that cannot be shown as it is could not be chosen by it.
+    let named = config.agents.into_keys().filter(|name| *crate::model::text::line(name) == *name.as_str());
+    let mut names: Vec<String> = named.collect();
+    if !names.iter().any(|name| name == SIMULATED) {
+        names.push(SIMULATED.into());
+    }
+    names
 }
 
 /// Makes the monitor.

@@ -8,13 +8,13 @@ use clap::{Args, ValueEnum};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{Outcome, Place, now, print};
+use super::{Outcome, Place, deck, now, print};
 use crate::model::event::{Body, Event, payload as p};
 use crate::model::fact::{Fact, SourceFact};
 use crate::model::id::Seq;
 use crate::model::key::{SourceId, SourceKind};
 use crate::model::time::Stamp;
-use crate::monitor::app::effect::News;
+use crate::monitor::app::effect::{Effect, News};
 use crate::monitor::app::run::App;
 use crate::monitor::app::ui::{Settings, Tab, Ui};
 use crate::monitor::input::action::Action;
@@ -25,6 +25,7 @@ use crate::shot;
 use crate::source::feed::{Batch, Feed};
 use crate::source::follow::Follower;
 use crate::source::journal;
+use crate::store::folder::StateFolder;
 use crate::synth::Fleet;
 
 /// The moment at which the made-up fleet is shown: always the same picture.
@@ -93,6 +94,11 @@ fn size(text: &str) -> Result<(u16, u16), String> {
 
 impl Screenshot {
     pub(super) fn run(self, place: &Place) -> Outcome {
+        if !Theme::built_in_names().any(|name| name == self.theme) {
+            let names: Vec<&str> = Theme::built_in_names().collect();
+            let known = names.join(", ");
+            return Err(format!("there is no theme {:?}.\nThe themes are {known}.", self.theme).into());
+        }
         let theme = Theme::built_in(&self.theme).at_depth(ColorDepth::True);
         let settings = Settings {
             theme: Some(self.theme.clone()),
@@ -108,16 +114,18 @@ impl Screenshot {
         let mut ui = Ui::new(name, settings, 1);
         ui.tab = self.tab.tab();
         let mut app = App::new(ui, theme, Keymap::built_in(), Box::new(Theme::built_in));
-        match folder {
-            Some(folder) => read(&mut app, Follower::new(folder, SourceId(0)), now),
+        match &folder {
+            Some(folder) => read(&mut app, Follower::new(folder.clone(), SourceId(0)), now),
             None => made_up(&mut app, now),
         }
-        let buffer = self.frame(&mut app, now)?;
+        // Nothing has left the tree of the made-up fleet.
+        let folders: Vec<StateFolder> = folder.into_iter().collect();
+        let buffer = self.frame(&mut app, &folders, now)?;
         self.write(&buffer, &app.theme)
     }
 
     /// Presses the keys, and draws a frame after each: some of them depend on what was drawn.
-    fn frame(&self, app: &mut App, now: Stamp) -> Result<Buffer, String> {
+    fn frame(&self, app: &mut App, folders: &[StateFolder], now: Stamp) -> Result<Buffer, String> {
         let area = Rect::new(0, 0, self.size.0, self.size.1);
         let draw = |app: &mut App| {
             let mut buffer = Buffer::empty(area);
@@ -126,10 +134,16 @@ impl Screenshot {
         };
         let mut buffer = draw(app);
         for word in self.keys.split_whitespace() {
-            let _ = match Action::from_name(word) {
+            let effects = match Action::from_name(word) {
                 Some(action) if word.len() > 1 => app.act(action, now),
                 Some(_) | None => app.press(word.parse::<Key>()?, now),
             };
+            // A picture does nothing, but it reads what a view needs.
+            for effect in effects {
+                if let Effect::History { ticket } = effect {
+                    let _ = app.news(deck::history(ticket, folders), now);
+                }
+            }
             buffer = draw(app);
         }
         Ok(buffer)

@@ -20,7 +20,7 @@ use crate::model::status::{StatusWord, WORDS};
 use crate::model::time::Stamp;
 use crate::model::{Model, NodeIx, text};
 use crate::report::measure::{cost, spent_tokens, time_of_day};
-use crate::report::text::title;
+use crate::report::text::{title, unread};
 
 /// Tells what changed, from what it told before.
 #[derive(Debug, Default)]
@@ -29,6 +29,8 @@ pub struct Announcer {
     words: HashMap<NodeIx, StatusWord>,
     asked: BTreeSet<QuestionId>,
     receipts: HashMap<CommandId, &'static str>,
+    /// What was said of sources that cannot be read.
+    troubles: Vec<String>,
 }
 
 impl Announcer {
@@ -50,7 +52,9 @@ impl Announcer {
             self.receipts.insert(id.clone(), receipt_word(&receipt.state));
         }
         waiting.sort_unstable();
-        let mut lines = vec![summary(delegations, &tally, waiting.len())];
+        // First what is not known: without it the summary would say that all is well.
+        let mut lines = self.sources(model);
+        lines.push(summary(delegations, &tally, waiting.len(), lines.is_empty()));
         lines.extend(waiting.into_iter().filter_map(|(need, ix)| {
             let node = model.get(ix)?;
             let why = reason(node).map(|why| format!(": {why}")).unwrap_or_default();
@@ -77,6 +81,7 @@ impl Announcer {
             }
         }
         if delta.around {
+            lines.extend(self.sources(model));
             lines.extend(self.receipts(model));
         }
         stamped(lines, now)
@@ -105,6 +110,18 @@ impl Announcer {
             }
             None => Some(format!("{}: new, {}{why}", name(node), word.as_str())),
         }
+    }
+
+    /// Tells which sources can no longer be read, and that all can be read again.
+    fn sources(&mut self, model: &Model) -> Vec<String> {
+        let troubles = unread(model);
+        let mut lines: Vec<String> =
+            troubles.iter().filter(|one| !self.troubles.contains(one)).cloned().collect();
+        if troubles.is_empty() && !self.troubles.is_empty() {
+            lines.push("Everything can be read again.".into());
+        }
+        self.troubles = troubles;
+        lines
     }
 
     fn questions(&mut self, node: &Node) -> Vec<String> {
@@ -136,7 +153,7 @@ fn stamped(lines: Vec<String>, now: Stamp) -> Vec<String> {
     lines.into_iter().map(|line| format!("{time} {}", text::line(&line))).collect()
 }
 
-fn summary(delegations: usize, tally: &Tally, waiting: usize) -> String {
+fn summary(delegations: usize, tally: &Tally, waiting: usize, is_all: bool) -> String {
     let states: Vec<String> = WORDS
         .into_iter()
         .filter(|(word, _)| tally.of(*word) > 0)
@@ -145,6 +162,7 @@ fn summary(delegations: usize, tally: &Tally, waiting: usize) -> String {
     let count = if delegations == 1 { "1 delegation".into() } else { format!("{delegations} delegations") };
     let states = if states.is_empty() { String::new() } else { format!(": {}", states.join(", ")) };
     let needs = match waiting {
+        0 if !is_all => "Whether something needs you is not known.".into(),
         0 => "Nothing needs you.".into(),
         1 => "1 needs you.".into(),
         more => format!("{more} need you."),

@@ -11,12 +11,13 @@ use std::fmt::Write;
 use super::cells::{fit, pad, width};
 use super::measure::{UNKNOWN, cost, duration, spent_tokens};
 use crate::model::fact::SourceState;
+use crate::model::key::SourceKind;
 use crate::model::node::{Node, NodeKind};
 use crate::model::rollup::Tally;
 use crate::model::status::{StatusWord, WORDS};
 use crate::model::time::Stamp;
 use crate::model::usage::Spend;
-use crate::model::{Model, NodeIx, text as clean};
+use crate::model::{Model, NodeIx, Source, text as clean};
 
 /// A title may take this much; the other columns are short.
 const WIDEST_TITLE: usize = 60;
@@ -56,23 +57,36 @@ pub fn tree_within(model: &Model, chosen: &[NodeIx], now: Stamp, within: usize) 
     text
 }
 
-/// Returns what is wrong with the sources, one line each; nothing where all is well.
-pub fn troubles(model: &Model) -> Vec<String> {
-    let mut lines: Vec<String> = model
-        .sources()
+/// Returns whether a source cannot be read as it should be. A state folder in which nothing happened yet is
+/// none of those: it is made when it is needed. A file that somebody named is there or missing.
+pub fn is_in_trouble(model: &Model, source: &Source) -> bool {
+    match &source.state {
+        SourceState::Ok => false,
+        SourceState::Missing { .. } => source.kind != SourceKind::Engine || !model.is_empty(),
+        SourceState::Partial { .. } | SourceState::Corrupt { .. } | SourceState::Stopped { .. } => true,
+    }
+}
+
+/// Returns which sources cannot be read and why, one line each; nothing where all is well.
+pub fn unread(model: &Model) -> Vec<String> {
+    let sources = model.sources().filter(|(_, source)| is_in_trouble(model, source));
+    sources
         .filter_map(|(_, source)| {
             let what = match &source.state {
                 SourceState::Ok => return None,
                 SourceState::Partial { what } => format!("not all of it can be read: {what}"),
                 SourceState::Corrupt { since, what } => format!("cannot be read since {since}: {what}"),
-                // An empty folder is no trouble: that nothing is there is said already.
-                SourceState::Missing { .. } if model.is_empty() => return None,
                 SourceState::Missing { what } => format!("missing: {what}"),
-                SourceState::Stopped { why } => format!("no longer read: {why}"),
+                SourceState::Stopped { why } => format!("cannot be reached: {why}"),
             };
             Some(format!("{} {}: {what}", source.kind.as_str(), source.root))
         })
-        .collect();
+        .collect()
+}
+
+/// Returns what is wrong with the sources, one line each; nothing where all is well.
+pub fn troubles(model: &Model) -> Vec<String> {
+    let mut lines = unread(model);
     let odd = model.anomalies().total();
     if let Some(last) = model.anomalies().recent.back() {
         let odd = counted(usize::try_from(odd).unwrap_or(usize::MAX), "fact");

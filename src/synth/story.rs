@@ -4,49 +4,68 @@ use std::time::Duration;
 
 use super::Line;
 use super::cast::{ACTIONS, AGENTS, Dice, ERRORS, PATTERNS, Price, STEPS, TASKS, message};
+use super::decision::decision;
 use crate::model::event::{Body, payload as p};
-use crate::model::handoff::{Contributions, Decision, Factors, Handoff, Outcome, SubtaskSpec};
+use crate::model::handoff::{Handoff, Outcome, SubtaskSpec};
 use crate::model::id::{AgentId, CommandId, DelegationId, QuestionId, SessionId, SubtaskId};
 use crate::model::time::Stamp;
 
-/// Tells one delegation; with `now`, only up to that moment.
+/// How far a delegation has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    Over,
+    /// Half of its steps are done, and the next one is under way.
+    UnderWay,
+    /// The same, and that step asks something.
+    Asks,
+    /// It waits to be approved.
+    Proposed,
+}
+
+/// Tells one delegation, as far as it has come.
 pub(super) fn delegation(
     dice: &mut Dice,
     nth: usize,
     subtasks: usize,
     start: Stamp,
-    now: Option<Stamp>,
+    stage: Stage,
 ) -> Vec<Line> {
     let mut story = Story {
         id: DelegationId::mint(dice.roll()),
         clock: start,
         lines: Vec::with_capacity(subtasks * 9 + 4),
         dice,
-        is_live: now.is_some(),
+        is_live: stage != Stage::Over,
         error: None,
     };
+    if stage == Stage::Proposed {
+        story.propose(nth, subtasks);
+        return story.lines;
+    }
     story.begin(nth, subtasks);
     let live_from = subtasks / 2;
     for step in 0..subtasks {
-        match now {
-            Some(_) if step > live_from => break,
-            Some(_) if step == live_from => story.step(step, How::Open),
-            None if step + 1 == subtasks && story.dice.chance(10) => story.step(step, How::Fails),
-            _ => story.step(step, How::Ends),
+        match stage {
+            Stage::UnderWay | Stage::Asks | Stage::Proposed if step > live_from => break,
+            Stage::Asks if step == live_from => story.step(step, How::Asks),
+            Stage::UnderWay | Stage::Proposed if step == live_from => story.step(step, How::Open),
+            Stage::Over if step + 1 == subtasks && story.dice.chance(10) => story.step(step, How::Fails),
+            Stage::Over | Stage::UnderWay | Stage::Asks | Stage::Proposed => story.step(step, How::Ends),
         }
     }
-    if now.is_none() {
+    if stage == Stage::Over {
         story.end(subtasks);
     }
     story.lines
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
     Ends,
     /// For good, and the delegation with it.
     Fails,
     Open,
+    Asks,
 }
 
 struct Story<'a> {
@@ -67,29 +86,7 @@ impl Story<'_> {
     }
 
     fn begin(&mut self, nth: usize, subtasks: usize) {
-        let title = self.dice.word(TASKS);
-        let pattern = self.dice.word(PATTERNS);
-        let is_chain = pattern == "sequential";
-        let plan = p::Plan {
-            title: Some(title.clone()),
-            path: Some(vec!["orchestrator".into(), "implement".into()]),
-            depth: Some(0),
-            subtasks: Some((0..subtasks).map(|step| self.spec(step, is_chain)).collect()),
-            handoff: Some(Box::new(Handoff {
-                from_agent: Some("orchestrator".into()),
-                to_agent: Some("executor".into()),
-                context: Some(format!("Asked by a person: {title}")),
-                expected_output: Some("Green tests, and a summary of what changed".into()),
-                category: Some("development".into()),
-                allowed_tools: Some(vec!["read".into(), "edit".into(), "bash".into()]),
-                max_depth: Some(3),
-                ..Handoff::default()
-            })),
-            decision: Some(Box::new(decision(&pattern))),
-            budget: Some(p::Budget { tokens: Some(2_000_000), ..p::Budget::default() }),
-            deadline: Some(self.clock.plus(Duration::from_hours(1))),
-            ..p::Plan::default()
-        };
+        let (pattern, plan) = self.plan(nth, subtasks);
         let started = p::Started {
             delegation_id: self.id.clone(),
             task_id: Some(format!("task-{nth}").into()),
@@ -102,11 +99,61 @@ impl Story<'_> {
         self.say(Body::Started(started));
     }
 
-    fn spec(&mut self, step: usize, is_chain: bool) -> SubtaskSpec {
+    /// Proposes it: its steps are part of the decision, and none is there before somebody agrees.
+    fn propose(&mut self, nth: usize, subtasks: usize) {
+        let (pattern, mut plan) = self.plan(nth, subtasks);
+        let steps = plan.subtasks.take().unwrap_or_default();
+        if let Some(decision) = &mut plan.decision {
+            decision.subtasks = steps;
+        }
+        plan.deadline = None;
+        self.say(Body::Proposed(p::Proposed {
+            delegation_id: self.id.clone(),
+            task_id: Some(format!("task-{nth}").into()),
+            pattern: Some(pattern),
+            plan: Some(Box::new(plan)),
+            ..p::Proposed::default()
+        }));
+    }
+
+    fn plan(&mut self, nth: usize, subtasks: usize) -> (String, p::Plan) {
+        // One after another, so that neighbours differ.
+        let title = TASKS.get(nth % TASKS.len()).copied().unwrap_or("Work");
+        let pattern = self.dice.word(PATTERNS);
+        let first = usize::try_from(self.dice.below(STEPS.len() as u64)).unwrap_or(0);
+        let is_chain = pattern == "sequential";
+        let plan = p::Plan {
+            title: Some(title.into()),
+            path: Some(vec!["orchestrator".into(), "implement".into()]),
+            depth: Some(0),
+            subtasks: Some((0..subtasks).map(|step| self.spec(step, first, is_chain)).collect()),
+            handoff: Some(Box::new(Handoff {
+                from_agent: Some("orchestrator".into()),
+                to_agent: Some("executor".into()),
+                context: Some(format!("Asked by a person: {title}")),
+                expected_output: Some("Green tests, and a summary of what changed".into()),
+                category: Some("development".into()),
+                allowed_tools: Some(vec!["read".into(), "edit".into(), "bash".into()]),
+                max_depth: Some(3),
+                ..Handoff::default()
+            })),
+            decision: Some(Box::new(decision(&pattern, subtasks, self.dice.roll()))),
+            budget: Some(p::Budget { tokens: Some(2_000_000), ..p::Budget::default() }),
+            deadline: Some(self.clock.plus(Duration::from_hours(1))),
+            ..p::Plan::default()
+        };
+        (pattern, plan)
+    }
+
+    fn spec(&mut self, step: usize, first: usize, is_chain: bool) -> SubtaskSpec {
         let before = step.checked_sub(1).filter(|_| is_chain);
+        // No title comes twice before all have come.
+        let title = STEPS.get((first + step) % STEPS.len()).copied().unwrap_or("Work");
+        let minutes = 2 + self.dice.below(9);
         SubtaskSpec {
             id: step_id(step),
-            title: Some(self.dice.word(STEPS)),
+            title: Some(title.into()),
+            estimated_duration: Some(minutes * 60_000),
             dependencies: before.map(step_id).into_iter().collect(),
             ..SubtaskSpec::default()
         }
@@ -119,11 +166,14 @@ impl Story<'_> {
             let session = SessionId::mint(self.clock, self.dice.roll());
             let at = Step { subtask: step_id(step), session, attempt };
             self.start_attempt(&at, step, [agent, provider, model]);
-            self.work(&at, model, price);
-            if matches!(how, How::Open) && attempt == attempts {
-                return self.leave_open(&at);
+            let is_last = attempt == attempts;
+            self.work(&at, model, price, is_last && how == How::Ends);
+            match how {
+                How::Open if is_last => return self.leave_open(&at),
+                How::Asks if is_last => return self.ask(&at),
+                How::Open | How::Asks | How::Ends | How::Fails => {}
             }
-            if attempt < attempts {
+            if !is_last {
                 self.fail(&at, Some(true));
                 self.retry(&at);
             } else if matches!(how, How::Fails) {
@@ -169,13 +219,16 @@ impl Story<'_> {
         }));
     }
 
-    fn work(&mut self, at: &Step, model: &str, price: Option<Price>) {
-        for done in 1..=1 + self.dice.below(2) {
+    /// Works on it: to its end, or some way.
+    fn work(&mut self, at: &Step, model: &str, price: Option<Price>, is_whole: bool) {
+        let turns = 1 + self.dice.below(2);
+        let total = if is_whole { turns } else { 3 };
+        for done in 1..=turns {
             let last_action = Some(self.dice.word(ACTIONS));
             self.say(Body::SubtaskProgress(p::SubtaskProgress {
                 delegation_id: self.id.clone(),
                 subtask_id: at.subtask.clone(),
-                progress: Some(p::Progress { current: Some(done), total: Some(3), percent: None }),
+                progress: Some(p::Progress { current: Some(done), total: Some(total), percent: None }),
                 last_action,
                 ..p::SubtaskProgress::default()
             }));
@@ -361,33 +414,4 @@ struct Step {
 
 fn step_id(step: usize) -> SubtaskId {
     format!("st-{}", step + 1).into()
-}
-
-/// Makes up why something was delegated.
-pub fn decision(pattern: &str) -> Decision {
-    Decision {
-        should_delegate: Some(true),
-        confidence: Some(75.0),
-        score: Some(81.0),
-        factors: Some(Factors {
-            complexity: 78.0,
-            context_utilization: 42.0,
-            subtask_count: 5.0,
-            agent_confidence: 65.0,
-            agent_load: 20.0,
-            depth_remaining: 3.0,
-        }),
-        factor_contributions: Some(Contributions {
-            complexity: 30.0,
-            context_utilization: 11.2,
-            subtask_count: 15.0,
-            confidence: 13.1,
-            agent_load: 2.0,
-            depth_remaining: 10.0,
-        }),
-        suggested_pattern: Some(pattern.into()),
-        reasoning: Some("Several steps that do not need each other's context".into()),
-        metadata: Some(serde_json::json!({ "threshold": 60 })),
-        ..Decision::default()
-    }
 }

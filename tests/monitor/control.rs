@@ -441,6 +441,62 @@ fn the_delegate_dialog_hands_over_what_is_filled_in() {
 }
 
 #[test]
+fn an_agent_is_chosen_from_those_that_are_configured() {
+    let mut deck = deck();
+    deck.app.ui.agents = vec!["coder".into(), "simulated".into()];
+    deck.press("D").type_in("write tests").press("tab tab down down enter");
+    let handover =
+        Handover { text: "write tests".into(), agent: Some("simulated".into()), ..Handover::default() };
+    assert_eq!(deck.effects, [Effect::Delegate(Box::new(handover))]);
+    deck.effects.clear();
+    deck.press("D").type_in("write tests").press("enter");
+    let handover = Handover { text: "write tests".into(), ..Handover::default() };
+    assert_eq!(deck.effects, [Effect::Delegate(Box::new(handover))]);
+}
+
+#[test]
+fn what_could_not_be_delegated_comes_back_as_it_was_filled_in() {
+    let mut deck = deck();
+    deck.app.ui.agents = vec!["simulated".into()];
+    let handover = Handover {
+        text: "write tests".into(),
+        agent: Some("simulated".into()),
+        pattern: Some("sequential".into()),
+        agents: Some(3),
+    };
+    let why = "No agent was named\u{1b}[2J".to_owned();
+    deck.news(News::NotDelegated { handover: Box::new(handover.clone()), why });
+    let text = deck.text(120, 40);
+    for part in ["Not delegated: No agent was named", "write tests", "[agents.coder]", "kind = \"claude\""] {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
+    assert!(!text.contains('\u{1b}'));
+    deck.press("enter");
+    assert_eq!(deck.effects, [Effect::Delegate(Box::new(handover))]);
+}
+
+#[test]
+fn a_form_that_comes_back_does_not_take_the_keys_of_the_one_in_front() {
+    let mut deck = deck();
+    deck.press("D").type_in("ano");
+    let handover = Box::new(Handover { text: "write tests".into(), ..Handover::default() });
+    deck.news(News::NotDelegated { handover, why: "refused".into() });
+    deck.type_in("ther").press("enter");
+    let another = Handover { text: "another".into(), ..Handover::default() };
+    assert_eq!(deck.effects, [Effect::Delegate(Box::new(another))]);
+    assert!(deck.has_form(), "the one that came back is still there");
+}
+
+#[test]
+fn nothing_is_delegated_where_nobody_takes_tasks() {
+    let mut deck = Deck::without_engine();
+    deck.press("D");
+    assert!(!deck.has_form());
+    assert!(deck.said().starts_with("Cannot delegate: there is no engine here"), "{}", deck.said());
+    assert!(!deck.text(120, 40).contains("hands a task to an agent"));
+}
+
+#[test]
 fn a_page_key_in_a_dialog_moves_nothing_behind_it() {
     let mut deck = deck();
     deck.press(BROKEN).press("R pgdn home");

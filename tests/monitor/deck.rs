@@ -177,12 +177,25 @@ pub struct Deck {
 }
 
 impl Deck {
-    /// A monitor that knows its two sources and nothing else.
-    pub fn new() -> Self {
+    /// A monitor that knows nothing.
+    fn blank() -> Self {
         let theme = || Theme::built_in("midnight");
         let ui = Ui::new("billing-service", Settings::default(), 7);
         let app = App::new(ui, theme(), Keymap::built_in(), Box::new(move |_| theme()));
-        let mut deck = Self { app, effects: Vec::new(), clock: now() };
+        Self { app, effects: Vec::new(), clock: now() }
+    }
+
+    /// A monitor that knows a store of another tool and nothing else.
+    pub fn without_engine() -> Self {
+        let mut deck = Self::blank();
+        let opened = SourceFact::Opened { kind: SourceKind::Plain, root: "/work/delegations.json".into() };
+        deck.facts(vec![Fact::source(FOREIGN, opened)]);
+        deck
+    }
+
+    /// A monitor that knows its two sources and nothing else.
+    pub fn new() -> Self {
+        let mut deck = Self::blank();
         let opened = |id, kind| Fact::source(id, SourceFact::Opened { kind, root: "/work/billing".into() });
         let started = EngineFact::Started { pid: Some(1), version: None, epoch: None };
         let started = Fact { source: ENGINE, at: Some(ago(600)), about: About::Engine(started) };

@@ -94,6 +94,45 @@ fn finding_something_that_is_not_there_says_so() {
 }
 
 #[test]
+fn finding_says_while_it_is_typed_and_at_its_end_that_nothing_matches() {
+    let mut deck = Deck::of(fleet());
+    deck.press("/").type_in("qqqq");
+    assert!(deck.text(120, 40).contains("nothing matches"));
+    deck.press("C-u").type_in("push");
+    assert!(!deck.text(120, 40).contains("nothing matches"));
+    deck.press("C-u").type_in("qqqq").press("enter");
+    assert_eq!(deck.said(), "Nothing matches \"qqqq\".");
+}
+
+#[test]
+fn a_filter_that_means_nothing_is_no_filter_and_says_so() {
+    let mut deck = Deck::of(fleet());
+    let all = deck.rows();
+    deck.press("f").type_in("xyz:1").press("enter");
+    assert_eq!(deck.rows(), all);
+    assert!(deck.said().starts_with("xyz:1 filters nothing."), "{}", deck.said());
+    deck.wait(60);
+    assert!(!deck.text(120, 40).contains("xyz:1"), "the frame names no filter that is none");
+    deck.press("f").type_in("xyz:1 status:failed").press("enter");
+    deck.wait(60);
+    let text = deck.text(120, 40);
+    assert!(text.contains("filter status:failed") && !text.contains("xyz"), "{text}");
+}
+
+#[test]
+fn a_filter_that_hides_everything_says_so_and_how_it_goes() {
+    let mut deck = Deck::of(fleet());
+    deck.press("f").type_in("status:zzz").press("enter");
+    let text = deck.text(120, 40);
+    assert!(
+        text.contains("matches the filter status:zzz.") && text.contains("takes the filter off"),
+        "{text}"
+    );
+    deck.press("esc");
+    assert!(!deck.text(120, 40).contains("takes the filter off"));
+}
+
+#[test]
 fn sorting_orders_the_roots_and_folding_still_works() {
     let mut deck = Deck::of(fleet());
     let created = deck.rows();

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use quarterdeck::model::fact::{About, Fact};
+use quarterdeck::model::fact::{About, Fact, NodeFact, UsageReport};
+use quarterdeck::model::usage::{Count, Tokens};
 use quarterdeck::monitor::app::overview::{Overview, success};
 use quarterdeck::report::measure;
 
@@ -44,6 +45,26 @@ fn a_speed_up_is_work_by_time() {
     assert_eq!((sums.worked, sums.wall), (Duration::from_secs(190), Duration::from_secs(100)));
     assert_eq!(sums.speed_up(), Some(1.9));
     assert_eq!(Overview::of(&Deck::new().app.model, now()).speed_up(), None);
+}
+
+#[test]
+fn the_overview_keeps_its_columns_apart() {
+    let tokens_without_price = || {
+        let report = UsageReport {
+            id: Some("m-1".into()),
+            tokens: Tokens::default().with(Count::Input, 376_000),
+            ..UsageReport::default()
+        };
+        step("del-x", "st-1").runs_in("ses-x", 30).and(NodeFact::Used(Box::new(report)))
+    };
+    let mut deck = Deck::of([delegation("del-x").is("running"), tokens_without_price()]);
+    deck.press("3");
+    for (wide, high) in [(80, 30), (120, 40)] {
+        let text = deck.text(wide, high);
+        assert!(text.contains("no price  ") && !text.contains("priceno"), "{text}");
+        let burn = text.lines().find(|line| line.contains("/min")).unwrap();
+        assert!(burn.contains("/min "), "{burn}");
+    }
 }
 
 #[test]

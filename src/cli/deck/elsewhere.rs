@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use crate::cli::{ask, delegate};
 use crate::control::Target;
 use crate::model::command::{Command, ReceiptState, Verb};
+use crate::model::fact::{Fact, SourceFact, SourceState};
 use crate::model::id::SessionId;
 use crate::model::key::SourceId;
 use crate::model::text;
@@ -84,7 +85,10 @@ pub(super) fn follow(
                         }
                     }
                     Err(error) => {
-                        let _ = news.send(News::Said { text: one_line(&error), is_error: true }).await;
+                        // Asking again is no use: it is said for as long as the monitor is open.
+                        let state = SourceState::Stopped { why: error.to_string().into() };
+                        let facts = vec![Fact::source(source, SourceFact::State(state))];
+                        let _ = news.send(News::Facts(Batch { facts, more: false })).await;
                         return;
                     }
                 }

@@ -158,7 +158,7 @@ impl Outside for Hands {
                 };
                 self.spawn(move |_| match hand_over(&whose, &handover) {
                     Ok(id) => News::Said { text: format!("Delegated as {id}."), is_error: false },
-                    Err(why) => News::Said { text: format!("Not delegated: {why}"), is_error: true },
+                    Err(why) => News::NotDelegated { handover, why },
                 });
             }
             Effect::Export { name, text } => self.spawn(move |_| export(&name, &text)),
@@ -212,7 +212,8 @@ fn preview(whose: Option<&Whose>, command: &Command) -> Vec<String> {
     }
 }
 
-fn history(ticket: u64, folders: &[StateFolder]) -> News {
+/// Reads what left the tree of these folders, newest first.
+pub(in crate::cli) fn history(ticket: u64, folders: &[StateFolder]) -> News {
     let (mut entries, mut trouble) = (Vec::new(), None);
     for folder in folders {
         match past::page(Arc::new(RealDisk), folder, Cursor::default(), PAST) {

@@ -71,6 +71,10 @@ pub(super) fn scenes() -> Vec<Scene> {
             spec,
         });
     }
+    for (seed, scene) in (1..).zip(&mut scenes) {
+        let spec = &mut scene.spec;
+        spec.decision = Some(Box::new(decision(spec.pattern.as_str(), spec.subtasks.len(), seed)));
+    }
     scenes
 }
 
@@ -127,7 +131,6 @@ fn named(title: &str, pattern: Pattern) -> Spec {
     Spec {
         title: Some(title.into()),
         pattern,
-        decision: Some(Box::new(decision(pattern.as_str()))),
         handoff: Some(Box::new(handoff)),
         limits: Limits { subtask_timeout_ms: Some(600_000), ..Limits::default() },
         ..Spec::default()

@@ -206,6 +206,31 @@ impl Form {
         })
     }
 
+    /// Returns what a choice is called on screen.
+    pub fn chosen_label(&self, label: &str) -> Option<&str> {
+        self.fields.iter().find_map(|field| match field {
+            Field::Choice { label: own, options, at } if *own == label => {
+                options.get(*at).map(|one| one.label.as_str())
+            }
+            Field::Choice { .. } | Field::Checks { .. } | Field::Text { .. } => None,
+        })
+    }
+
+    /// Fills a field in: a line of text as it is, a choice by its word or by what it is called.
+    pub fn fill(&mut self, label: &str, value: &str) {
+        for field in &mut self.fields {
+            match field {
+                Field::Text { label: own, input, .. } if *own == label => *input = value.into(),
+                Field::Choice { label: own, options, at } if *own == label => {
+                    let by_name = options.iter().position(|one| one.label == value);
+                    let found = by_name.or_else(|| options.iter().position(|one| one.word == value));
+                    *at = found.unwrap_or(0);
+                }
+                Field::Text { .. } | Field::Choice { .. } | Field::Checks { .. } => {}
+            }
+        }
+    }
+
     /// Returns what was typed, if anything was.
     pub fn typed(&self, label: &str) -> Option<String> {
         self.fields.iter().find_map(|field| match field {

@@ -103,6 +103,8 @@ pub enum News {
     Facts(Batch),
     /// A command could not be handed over at all.
     NotSent { command: Box<Command>, why: String },
+    /// A task could not be handed over: nothing of it is lost.
+    NotDelegated { handover: Box<Handover>, why: String },
     /// What a command would touch.
     Previewed { ticket: u64, lines: Vec<String> },
     /// Why something does not run.

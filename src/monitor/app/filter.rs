@@ -47,6 +47,12 @@ impl Filter {
         filter
     }
 
+    /// Returns a filter as it was typed, without the parts that mean nothing.
+    pub fn meaning(text: &str) -> String {
+        let parts: Vec<&str> = text.split_whitespace().filter(|part| read(part).is_some()).collect();
+        parts.join(" ")
+    }
+
     /// Returns whether everything passes.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()

@@ -130,6 +130,8 @@ pub struct Prompt {
     pub input: Input,
     /// What was selected, to go back to.
     pub before: Option<NodeIx>,
+    /// Whether nothing matches what was typed.
+    pub is_lost: bool,
 }
 
 /// What the line is for.
@@ -294,6 +296,8 @@ pub struct Ui {
     pub outbox: Outbox,
     pub toasts: Vec<Toast>,
     pub settings: Settings,
+    /// The agents that a task can be handed to; none where they are not known.
+    pub agents: Vec<String>,
     pub totals: Totals,
     pub needs: Needs,
     pub sessions: Sessions,
@@ -337,6 +341,7 @@ impl Ui {
             outbox: Outbox::default(),
             toasts: Vec::new(),
             settings,
+            agents: Vec::new(),
             totals: Totals::default(),
             needs: Needs::default(),
             sessions: Sessions::default(),
@@ -464,8 +469,10 @@ impl Ui {
         /// Long enough to read a sentence; errors stay longer.
         const SHOWN: std::time::Duration = std::time::Duration::from_secs(4);
         let until = now.plus(if is_error { SHOWN * 2 } else { SHOWN });
-        self.toasts.retain(|toast| toast.until > now);
-        self.toasts.push(Toast { text: text.into(), is_error, until });
+        let text = text.into();
+        // News takes the place of older news, and nothing stands there twice; an error stays until it was read.
+        self.toasts.retain(|toast| toast.until > now && (toast.is_error || is_error) && toast.text != text);
+        self.toasts.push(Toast { text, is_error, until });
     }
 
     /// Returns the source of the selected node: that of the one above all, which says whose project it is.

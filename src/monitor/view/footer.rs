@@ -12,7 +12,7 @@ use super::theme::Role;
 use crate::control::{Control, channel};
 use crate::model::time::Stamp;
 use crate::monitor::app::sent::{Sent, SentState};
-use crate::monitor::app::ui::{Pane, View};
+use crate::monitor::app::ui::{Pane, Toast, View};
 use crate::monitor::input::action::Action;
 use crate::monitor::input::keymap::Context;
 use crate::report::measure::duration;
@@ -213,21 +213,50 @@ fn pending(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
     }
 }
 
-/// Draws what was said in passing, above the receipts.
+/// Draws what was said in passing, the latest two: on the line of the receipts where that is free, and on the
+/// frame above it, but never over what the frame says.
 pub fn toasts(line: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
-    for (toast, up) in scene.ui.toasts.iter().rev().take(3).zip(1u16..) {
-        let Some(y) = line.y.checked_sub(up).filter(|y| *y > 0) else { return };
-        let text = format!(" {} ", super::text::fit(&toast.text, usize::from(line.width).saturating_sub(6)));
-        let wide = u16::try_from(width(&text)).unwrap_or(u16::MAX);
-        let place = Rect {
-            x: line.right().saturating_sub(wide + 2).max(line.x),
-            y,
-            width: wide.min(line.width),
-            height: 1,
-        };
-        let role = if toast.is_error { Role::Error } else { Role::Info };
-        let style = scene.style(Role::Overlay).patch(scene.style(role));
-        ratatui::widgets::Widget::render(ratatui::widgets::Clear, place, buf);
-        put(buf, place, place.x, &text, style);
+    let above = line.y.checked_sub(1).filter(|y| *y > 0);
+    let above = above.map(|y| on_frame(Rect { y, height: 1, ..line }, buf, scene));
+    let is_free = line.height > 0 && scene.ui.outbox.foremost().is_none();
+    let mut places = Vec::from_iter(is_free.then_some(line));
+    places.extend(above.filter(|place| place.width >= NARROWEST));
+    let mut toasts = scene.ui.toasts.iter().rev();
+    if let Some(newest) = toasts.next() {
+        let fits = |place: &Rect| width(&newest.text) + 2 <= usize::from(place.width);
+        let at = places.iter().position(fits);
+        // What says why something cannot be done is read in full: it covers the line rather than be cut.
+        let place =
+            at.map_or_else(|| Some(line).filter(|line| line.height > 0), |at| Some(places.remove(at)));
+        let place = place.or_else(|| places.pop());
+        place.into_iter().for_each(|place| draw_toast(place, buf, scene, newest));
+        if at.is_none() {
+            places.retain(|one| one.y != line.y);
+        }
     }
+    for (toast, place) in toasts.zip(places) {
+        draw_toast(place, buf, scene, toast);
+    }
+}
+
+/// A frame with less room than this says nothing that could be read.
+const NARROWEST: u16 = 12;
+
+/// Returns the part of a frame's line that says nothing, from its left end on.
+fn on_frame(line: Rect, buf: &Buffer, scene: &Scene<'_>) -> Rect {
+    let from = line.x.saturating_add(2);
+    let dash = scene.sign("─", "-");
+    let is_bare = |x: &u16| buf.cell((*x, line.y)).is_some_and(|cell| cell.symbol() == dash);
+    let bare = (from..line.right()).take_while(is_bare).count();
+    Rect { x: from, width: u16::try_from(bare).unwrap_or(u16::MAX), ..line }
+}
+
+fn draw_toast(place: Rect, buf: &mut Buffer, scene: &Scene<'_>, toast: &Toast) {
+    let text = format!(" {} ", super::text::fit(&toast.text, usize::from(place.width).saturating_sub(2)));
+    let wide = u16::try_from(width(&text)).unwrap_or(u16::MAX).min(place.width);
+    let place = Rect { width: wide, ..place };
+    let role = if toast.is_error { Role::Error } else { Role::Info };
+    let style = scene.style(Role::Overlay).patch(scene.style(role));
+    ratatui::widgets::Widget::render(ratatui::widgets::Clear, place, buf);
+    put(buf, place, place.x, &text, style);
 }

@@ -7,10 +7,12 @@ use ratatui::style::{Modifier, Style};
 use super::Scene;
 use super::text::{put, width};
 use super::theme::Role;
+use crate::model::Source;
 use crate::model::fact::SourceState;
 use crate::model::key::SourceKind;
 use crate::model::status::StatusWord;
 use crate::report::measure::{cost, spent_tokens, tokens};
+use crate::report::text::is_in_trouble;
 
 type Piece = (String, Style);
 
@@ -52,26 +54,38 @@ fn left(scene: &Scene<'_>) -> Vec<Piece> {
     pieces
 }
 
-/// What is known of the engine: running, not running, or that there is none.
+/// What is known of the engine: running, not running, or that there is none; before that, of a source that
+/// cannot be read.
 fn engine(scene: &Scene<'_>) -> (&'static str, String, Role) {
-    let engines: Vec<_> =
-        scene.model.sources().filter(|(_, source)| source.kind == SourceKind::Engine).collect();
-    let dot = scene.sign("●", "*").to_owned();
-    let dot: &'static str = if dot == "●" { "●" } else { "*" };
-    let hollow: &'static str = if scene.ui.settings.ascii { "o" } else { "○" };
+    let (dot, hollow) = if scene.ui.settings.ascii { ("*", "o") } else { ("●", "○") };
     if !scene.ui.is_loaded {
         return (hollow, "reading".into(), Role::Faint);
     }
-    let broken = engines
-        .iter()
-        .any(|(_, source)| !matches!(source.state, SourceState::Ok | SourceState::Missing { .. }));
-    let running = engines.iter().filter(|(_, source)| source.engine.running).count();
-    match (running, engines.len(), broken) {
-        (_, _, true) => ("!", "engine's journal is damaged".into(), Role::Error),
-        (0, 0, false) => (hollow, "no engine".into(), Role::Faint),
-        (0, _, false) => (hollow, "engine off".into(), Role::Warn),
-        (1, 1, false) => (dot, "engine".into(), Role::Good),
-        (some, all, false) => (dot, format!("{some} of {all} engines"), Role::Good),
+    let sources = || scene.model.sources().map(|(_, source)| source);
+    if let Some(source) = sources().find(|source| is_in_trouble(scene.model, source)) {
+        return ("!", trouble(source), Role::Error);
+    }
+    let engines: Vec<&Source> = sources().filter(|source| source.kind == SourceKind::Engine).collect();
+    let running = engines.iter().filter(|source| source.engine.running).count();
+    match (running, engines.len()) {
+        (0, 0) => (hollow, "no engine".into(), Role::Faint),
+        (0, _) => (hollow, "engine off".into(), Role::Warn),
+        (1, 1) => (dot, "engine".into(), Role::Good),
+        (some, all) => (dot, format!("{some} of {all} engines"), Role::Good),
+    }
+}
+
+/// Says in a few words which source cannot be read, and in which way.
+fn trouble(source: &Source) -> String {
+    let is_engine = source.kind == SourceKind::Engine;
+    let file = source.root.rsplit('/').next().unwrap_or_default();
+    let journal = if is_engine { "journal".to_owned() } else { crate::model::text::line(file).into() };
+    match &source.state {
+        SourceState::Stopped { .. } if is_engine => "engine not reachable".into(),
+        SourceState::Stopped { .. } => format!("{journal} not reachable"),
+        SourceState::Missing { .. } => format!("{journal} missing"),
+        SourceState::Corrupt { .. } => format!("{journal} unreadable"),
+        SourceState::Partial { .. } | SourceState::Ok => format!("{journal} partly unreadable"),
     }
 }
 

@@ -17,9 +17,12 @@ use super::Scene;
 use super::text::{Side, put, put_column, put_line, width};
 use super::theme::Role;
 use crate::control::channel;
-use crate::model::NodeIx;
+use crate::model::fact::SourceState;
+use crate::model::key::SourceKind;
+use crate::model::{NodeIx, Source};
 use crate::monitor::app::ui::{Drawn, View};
 use crate::monitor::input::action::Action;
+use crate::report::text::is_in_trouble;
 
 /// Draws the list of the view in front; returns whether it counts by itself.
 pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) -> bool {
@@ -186,19 +189,58 @@ pub fn say(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, lines: &[(String, Ro
     }
 }
 
-/// What is said while there is nothing: that it is read, or how to begin.
+/// What is said while there is nothing: that it is read, what cannot be read, or how to begin.
 pub fn empty(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
-    let key = scene.keys.hint(Action::Delegate).unwrap_or_default();
-    let lines: Vec<(String, Role)> = if scene.ui.is_loaded {
-        vec![
-            ("Nothing is delegated here yet.".into(), Role::Text),
-            (String::new(), Role::Text),
-            (format!("{key}  hands a task to an agent"), Role::Dim),
-            ("quarterdeck delegate \"…\"  does the same from a shell".into(), Role::Dim),
-            ("quarterdeck demo  shows a fleet at work".into(), Role::Dim),
-        ]
-    } else {
-        vec![("Reading…".into(), Role::Faint)]
-    };
+    if !scene.ui.is_loaded {
+        return say(area, buf, scene, &[(format!("Reading{}", scene.sign("…", "...")), Role::Faint)]);
+    }
+    let unread = unread(scene);
+    if !unread.is_empty() {
+        return say(area, buf, scene, &unread);
+    }
+    let takes_tasks = scene.model.sources().any(|(_, source)| source.kind == SourceKind::Engine);
+    let mut lines = vec![("Nothing is delegated here yet.".into(), Role::Text), (String::new(), Role::Text)];
+    if takes_tasks {
+        let key = scene.keys.hint(Action::Delegate).unwrap_or_default();
+        lines.push((format!("{key}  hands a task to an agent"), Role::Dim));
+        lines.push(("quarterdeck delegate \"TASK\"  does the same from a shell".into(), Role::Dim));
+    }
+    lines.push(("quarterdeck demo  shows a fleet at work".into(), Role::Dim));
     say(area, buf, scene, &lines);
+}
+
+/// What is said where nothing passes the filter.
+pub fn filtered_out(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, of: usize) {
+    let key = scene.keys.hint(Action::Back).unwrap_or_default();
+    let lines = [
+        (format!("None of {of} matches the filter {}.", scene.ui.filter), Role::Text),
+        (format!("{key}  takes the filter off"), Role::Dim),
+    ];
+    say(area, buf, scene, &lines);
+}
+
+/// Returns which sources cannot be read, in full, each with what to do about it.
+pub fn unread(scene: &Scene<'_>) -> Vec<(String, Role)> {
+    let sources = scene.model.sources().filter(|(_, source)| is_in_trouble(scene.model, source));
+    let remedies = sources.map(|(_, source)| remedy(source));
+    let told = crate::report::text::unread(scene.model).into_iter().zip(remedies);
+    told.flat_map(|(what, remedy)| {
+        let what = crate::model::text::line(&what).into();
+        [(what, Role::Error), (remedy.to_owned(), Role::Dim), (String::new(), Role::Dim)]
+    })
+    .collect()
+}
+
+fn remedy(source: &Source) -> &'static str {
+    match (&source.state, source.kind) {
+        (SourceState::Stopped { .. }, _) => {
+            "Is an engine running there, and is the address right? It is asked again until it answers."
+        }
+        (SourceState::Missing { .. }, SourceKind::Engine) => {
+            "What is shown is the last that was read. It is read again as soon as it is back."
+        }
+        (SourceState::Missing { .. }, _) => "Is the path right? It is read as soon as the file is there.",
+        (_, SourceKind::Engine) => "quarterdeck doctor  says what is wrong and what can be saved",
+        (_, _) => "It is read again as soon as the file changes.",
+    }
 }

@@ -118,6 +118,11 @@ fn main(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) -> b
             list::empty(inner, buf, scene);
             false
         }
+        View::Tree if scene.ui.tree.len() == 0 && !scene.ui.filter.is_empty() => {
+            drawn.tree = inner;
+            list::filtered_out(inner, buf, scene, scene.model.len());
+            false
+        }
         View::Tree => {
             drawn.tree = inner;
             tree::render(inner, buf, scene)

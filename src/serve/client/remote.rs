@@ -61,7 +61,7 @@ impl Remote {
                 // The events wait for the engine, and then say that a snapshot is needed.
                 self.events.go_on(String::new(), Seq(0));
                 self.needs_snapshot = false;
-                let state = SourceState::Missing { what: error.to_string().into() };
+                let state = SourceState::Stopped { why: error.to_string().into() };
                 facts.push(self.fact(SourceFact::State(state)));
                 return Ok(());
             }

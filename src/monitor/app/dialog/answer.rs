@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::ask::{AGENT, AGENTS, BY, HOW, MODEL, PATTERN, REASON, RESULT, TEXT};
+use super::ask::{AGENT, AGENTS, BY, HOW, MODEL, NAMED, PATTERN, REASON, RESULT, TEXT};
 use super::{Exported, Form, Format, Purpose};
 use crate::control::{Control, Target};
 use crate::model::command::{Answer, PauseMode, Verb};
@@ -128,9 +128,10 @@ fn delegate(form: &Form) -> Result<Handover, String> {
         Some(Ok(count)) if count > 0 => Some(count),
         Some(_) => return Err("How many at once is a number from 1 on.".into()),
     };
+    let named = form.chosen_label(AGENT).filter(|_| form.chosen(AGENT) == Some(NAMED));
     Ok(Handover {
         text: form.typed(TEXT).ok_or("Type what is to be done first.")?,
-        agent: form.typed(AGENT),
+        agent: form.typed(AGENT).or_else(|| named.map(str::to_owned)),
         pattern: form.chosen(PATTERN).filter(|pattern| !pattern.is_empty()).map(str::to_owned),
         agents,
     })

@@ -5,6 +5,7 @@ use crate::control::{Control, Target};
 use crate::model::node::{Node, Question};
 use crate::model::usage::Spend;
 use crate::model::{Model, NodeIx};
+use crate::monitor::app::effect::Handover;
 use crate::report::measure::{cost, spent_tokens};
 
 /// The labels by which `answer` finds what was filled in.
@@ -18,6 +19,9 @@ pub const PATTERN: &str = "Pattern";
 pub const AGENTS: &str = "Agents at once";
 pub const BY: &str = "By";
 pub const STEPS: &str = "Steps";
+
+/// The word of an agent that is chosen by its name, which is the choice's label.
+pub const NAMED: &str = "named";
 
 /// What a control is to act on.
 pub struct Aim<'a> {
@@ -233,26 +237,55 @@ pub fn failure(model: &Model, ix: NodeIx, target: Target) -> Option<Form> {
     })
 }
 
-/// Makes the form that hands a task over.
-pub fn delegate() -> Form {
+/// Makes the form that hands a task over to one of these agents.
+pub fn delegate(agents: &[String]) -> Form {
     let patterns = vec![
         Choice::new("", "as it comes", "one step, or as the plan says"),
         Choice::new("parallel", "parallel", "steps side by side"),
         Choice::new("sequential", "sequential", "each step gets the result of the one before"),
         Choice::new("direct", "direct", "one agent, one step"),
     ];
+    let agent = if agents.is_empty() {
+        Field::text(AGENT, "which agent (empty: the default one)")
+    } else {
+        let default = Choice::new("", "the default one", "as quarterdeck.toml says");
+        let named = agents.iter().map(|name| Choice::new(NAMED, name.as_str(), ""));
+        Field::choice(AGENT, std::iter::once(default).chain(named).collect())
+    };
     Form {
         purpose: Purpose::Delegate,
         title: "Delegate".into(),
-        notes: vec![Note::new(Tone::Dim, "The engine is started if none runs.")],
+        notes: before_delegating(agents),
         fields: vec![
             Field::text(TEXT, "what is to be done"),
             Field::choice(PATTERN, patterns),
-            Field::text(AGENT, "which agent (empty: the default one)"),
+            agent,
             Field::text(AGENTS, "how many at once (empty: no limit of its own)"),
         ],
         focus: 0,
         yes: "delegate",
         ticket: None,
     }
+}
+
+/// What to know before; where only the agent is there that needs no configuration, what to write where.
+fn before_delegating(agents: &[String]) -> Vec<Note> {
+    let mut notes = vec![Note::new(Tone::Dim, "The engine is started if none runs.")];
+    if let [_] = agents {
+        notes.push(Note::new(Tone::Warn, "No agent of yours is configured yet. In quarterdeck.toml write:"));
+        notes.push(Note::new(Tone::Plain, "  [agents.coder]\n  kind = \"claude\""));
+    }
+    notes
+}
+
+/// Makes that form again as it was filled in, with why it was not taken.
+pub fn delegate_again(agents: &[String], handover: &Handover, why: &str) -> Form {
+    let mut form = delegate(agents);
+    let why = crate::model::text::line(why);
+    form.notes.insert(0, Note::new(Tone::Bad, format!("Not delegated: {why}")));
+    form.fill(TEXT, &handover.text);
+    form.fill(PATTERN, handover.pattern.as_deref().unwrap_or_default());
+    form.fill(AGENT, handover.agent.as_deref().unwrap_or_default());
+    form.fill(AGENTS, &handover.agents.map(|count| count.to_string()).unwrap_or_default());
+    form
 }

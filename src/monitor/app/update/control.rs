@@ -7,7 +7,7 @@ use super::Ctx;
 use crate::control::{self, Control, Target};
 use crate::model::NodeIx;
 use crate::model::command::{Command, PauseMode, Verb};
-use crate::model::key::SourceId;
+use crate::model::key::{SourceId, SourceKind};
 use crate::model::status::StatusWord;
 use crate::monitor::app::dialog::answer::{self, Asked};
 use crate::monitor::app::dialog::ask::{self, Aim};
@@ -87,8 +87,18 @@ pub fn answer(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 }
 
 /// Opens the dialog that hands a task over.
-pub fn delegate(ui: &mut Ui) -> Vec<Effect> {
-    ui.layers.push(Layer::Form(Box::new(ask::delegate())));
+pub fn delegate(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    // Before all is read it is not known yet who takes tasks.
+    let is_taken = cx.model.sources().any(|(_, source)| source.kind == SourceKind::Engine);
+    if ui.is_loaded && !is_taken {
+        ui.say(
+            "Cannot delegate: there is no engine here; files of another tool are only watched.",
+            true,
+            cx.now,
+        );
+        return Vec::new();
+    }
+    ui.layers.push(Layer::Form(Box::new(ask::delegate(&ui.agents))));
     Vec::new()
 }
 

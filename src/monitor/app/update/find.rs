@@ -24,7 +24,7 @@ pub fn ask(ui: &mut Ui, kind: PromptKind) -> Vec<Effect> {
         PromptKind::Find => String::new(),
         PromptKind::Filter => ui.filter.clone(),
     };
-    let prompt = Prompt { kind, input: text.into(), before: ui.tree.selected };
+    let prompt = Prompt { kind, input: text.into(), before: ui.tree.selected, is_lost: false };
     ui.layers.push(Layer::Prompt(prompt));
     Vec::new()
 }
@@ -34,18 +34,40 @@ pub fn typed(ui: &mut Ui, cx: Ctx<'_>, kind: PromptKind, text: &str, before: Opt
     match kind {
         PromptKind::Find => {
             text.clone_into(&mut ui.found);
-            if let Some(best) = best(ui, cx.model, text) {
+            let best = best(ui, cx.model, text);
+            if let Some(Layer::Prompt(prompt)) = ui.layers.last_mut() {
+                prompt.is_lost = best.is_none() && !text.trim().is_empty();
+            }
+            if let Some(best) = best {
                 go_to(ui, cx, best);
             } else if let Some(before) = before {
                 go_to(ui, cx, before);
             }
         }
         PromptKind::Filter => {
-            text.clone_into(&mut ui.filter);
+            ui.filter = Filter::meaning(text);
             resift(ui, cx.model);
         }
     }
     super::motion::follow(ui, cx)
+}
+
+/// Leaves the line as it is typed; says what of it did nothing.
+pub fn accepted(ui: &mut Ui, cx: Ctx<'_>, prompt: &Prompt) {
+    let text = prompt.input.value();
+    match prompt.kind {
+        PromptKind::Find if prompt.is_lost => {
+            ui.say(format!("Nothing matches {text:?}."), true, cx.now);
+        }
+        PromptKind::Filter => {
+            let odd = Filter::parse(text).odd;
+            if !odd.is_empty() {
+                let known = crate::monitor::app::filter::NAMES;
+                ui.say(format!("{} filters nothing. Known are {known}.", odd.join(" ")), true, cx.now);
+            }
+        }
+        PromptKind::Find => {}
+    }
 }
 
 /// Goes on to the next node that matches.

@@ -207,7 +207,11 @@ fn accept(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     match ui.layers.pop() {
         Some(Layer::Palette(open)) => palette::run(ui, cx, open.input.value(), open.at),
         Some(Layer::Form(form)) => finish(ui, cx, *form),
-        Some(Layer::Prompt(_) | Layer::Help { .. }) | None => Vec::new(),
+        Some(Layer::Prompt(prompt)) => {
+            find::accepted(ui, cx, &prompt);
+            Vec::new()
+        }
+        Some(Layer::Help { .. }) | None => Vec::new(),
     }
 }
 

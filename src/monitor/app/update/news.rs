@@ -5,7 +5,7 @@ use crate::model::Model;
 use crate::model::delta::Delta;
 use crate::model::status::StatusWord;
 use crate::model::time::Stamp;
-use crate::monitor::app::dialog::{Note, Tone};
+use crate::monitor::app::dialog::{Note, Tone, ask};
 use crate::monitor::app::effect::{Effect, News};
 use crate::monitor::app::ui::{Layer, Ui};
 
@@ -49,6 +49,14 @@ pub fn news(ui: &mut Ui, cx: Ctx<'_>, news: News) -> Vec<Effect> {
     match news {
         News::Facts(_) | News::ThemeChanged | News::Nothing => {}
         News::NotSent { command, why } => ui.outbox.not_sent(&command, &why, cx.now),
+        News::NotDelegated { handover, why } => {
+            let form = ask::delegate_again(&ui.agents, &handover, &why);
+            // What a person does in the meantime stays in front.
+            if !ui.layers.is_empty() {
+                ui.say("Not delegated: the form is behind this.", true, cx.now);
+            }
+            ui.layers.insert(0, Layer::Form(Box::new(form)));
+        }
         News::Previewed { ticket, lines } | News::Explained { ticket, lines } => answer(ui, ticket, lines),
         News::Log { ticket, lines, from_start } => {
             if ui.log.ticket == ticket {

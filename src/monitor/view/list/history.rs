@@ -64,11 +64,7 @@ fn nothing(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
             ("Delegations come here some time after they have ended.".into(), Role::Dim),
         ]
     } else {
-        let key = scene.keys.hint(Action::Back).unwrap_or_default();
-        vec![
-            (format!("None of {} matches the filter {}.", past.entries.len(), scene.ui.filter), Role::Text),
-            (format!("{key}  takes the filter off"), Role::Dim),
-        ]
+        return super::filtered_out(area, buf, scene, past.entries.len());
     };
     say(area, buf, scene, &lines);
 }

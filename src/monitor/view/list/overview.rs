@@ -10,7 +10,7 @@ use crate::model::time::Stamp;
 use crate::model::usage::Basis;
 use crate::monitor::app::overview::{Overview, Share, success};
 use crate::monitor::app::ui::{Drawn, View};
-use crate::monitor::view::text::{fit, pad, span, width};
+use crate::monitor::view::text::{fit, pad, span, width, wrap};
 use crate::monitor::view::theme::Role;
 use crate::monitor::view::tree::{label, sign_of};
 use crate::monitor::view::{Scene, pace};
@@ -20,8 +20,8 @@ use crate::report::measure::{UNKNOWN, cost, duration, spent_tokens, tokens};
 const BESIDE: usize = 96;
 /// The names of the facts stand in a column of this width.
 const NAME: usize = 13;
-/// Their values too, so that the notes line up.
-const VALUE: usize = 8;
+/// Their values too, so that the notes line up; the widest is a rate such as `376.0K/min`.
+const VALUE: usize = 12;
 
 /// Draws it; returns whether it counts by itself.
 pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) -> bool {
@@ -45,6 +45,7 @@ fn lines(scene: &Scene<'_>, sums: &Overview, wide: usize) -> Vec<Line<'static>> 
     ])];
     lines.extend(facts(scene, sums, wide));
     lines.push(Line::default());
+    lines.extend(unread(scene, wide));
     let agents = |wide| table(scene, "By agent", &sums.by_agent, wide);
     let models = |wide| table(scene, "By model", &sums.by_model, wide);
     if wide >= BESIDE {
@@ -58,6 +59,18 @@ fn lines(scene: &Scene<'_>, sums: &Overview, wide: usize) -> Vec<Line<'static>> 
     lines.push(Line::default());
     lines.extend(running(scene, sums, wide));
     lines
+}
+
+/// What cannot be read, in full: the foot of the screen has room for its beginning only.
+fn unread(scene: &Scene<'_>, wide: usize) -> Vec<Line<'static>> {
+    let told = super::unread(scene);
+    told.into_iter()
+        .flat_map(
+            |(text, role)| {
+                if text.is_empty() { vec![Line::default()] } else { wrap(&text, wide, scene.style(role)) }
+            },
+        )
+        .collect()
 }
 
 fn day(now: Stamp) -> String {
