@@ -225,7 +225,7 @@ pub fn symbol(word: StatusWord) -> &'static str {
         StatusWord::Blocked => "⊘",
         StatusWord::Review => "◆",
         StatusWord::Done => "✔",
-        StatusWord::Partial => "◑",
+        StatusWord::Partial => "◧",
         StatusWord::Failed => "✖",
         StatusWord::Rejected => "⊖",
         StatusWord::Cancelled => "⊗",
@@ -233,7 +233,7 @@ pub fn symbol(word: StatusWord) -> &'static str {
         StatusWord::Expired => "⌀",
         StatusWord::TimedOut => "⧖",
         StatusWord::Stale => "◌",
-        StatusWord::Unknown => "?",
+        StatusWord::Unknown => "·",
     }
 }
 

@@ -85,7 +85,7 @@ fn right(scene: &Scene<'_>) -> Vec<Piece> {
     };
     let needs = u32::try_from(scene.ui.needs.len()).unwrap_or(u32::MAX);
     count(needs, if needs == 1 { "needs me" } else { "need me" }, Role::Warn);
-    count(totals.of(StatusWord::Running), "running", Role::StatusRunning);
+    count(scene.ui.stances.working(), "running", Role::StatusRunning);
     count(totals.of(StatusWord::Paused), "paused", Role::StatusPaused);
     count(totals.of(StatusWord::Stale), "silent", Role::StatusStale);
     count(totals.of(StatusWord::Queued), "queued", Role::Dim);
