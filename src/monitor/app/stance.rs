@@ -67,6 +67,23 @@ impl Stance {
     }
 }
 
+/// Returns the word on screen for a state by itself.
+pub fn word_of(status: &Status) -> &'static str {
+    let stance = match status {
+        Status::Running { trouble: Some(Trouble::Silent { .. }) } => Stance::Silent,
+        Status::Running { trouble: Some(Trouble::Overdue { .. }) } => Stance::Overdue,
+        Status::Running { trouble: None }
+        | Status::Unknown
+        | Status::Queued
+        | Status::Offered { .. }
+        | Status::Paused { .. }
+        | Status::Blocked { .. }
+        | Status::Review { .. }
+        | Status::Ended { .. } => Stance::Still(status.word()),
+    };
+    stance.word()
+}
+
 /// What a node does by itself, whatever is below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Own {
@@ -148,7 +165,7 @@ struct Entry {
 }
 
 /// Who works, asks or is overdue, and how many do so below each node. Nodes without any have no entry.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Stances {
     known: HashMap<NodeIx, Entry>,
     all: Counts,

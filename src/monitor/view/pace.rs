@@ -29,7 +29,7 @@ pub fn elapsed(node: &Node, now: Stamp) -> Option<Duration> {
 }
 
 /// Returns since when it waits for an answer.
-fn asked(node: &Node) -> Option<Stamp> {
+pub fn asked(node: &Node) -> Option<Stamp> {
     node.more()?.questions.iter().filter_map(|question| question.asked_at).min()
 }
 
