@@ -15,6 +15,7 @@ pub mod past;
 pub mod run;
 pub mod sent;
 pub mod sessions;
+pub mod stance;
 pub mod totals;
 pub mod tree;
 pub mod ui;

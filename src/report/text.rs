@@ -239,7 +239,7 @@ pub fn symbol(word: StatusWord) -> &'static str {
         StatusWord::Blocked => "⊘",
         StatusWord::Review => "◆",
         StatusWord::Done => "✔",
-        StatusWord::Partial => "◑",
+        StatusWord::Partial => "◧",
         StatusWord::Failed => "✖",
         StatusWord::Rejected => "⊖",
         StatusWord::Cancelled => "⊗",
@@ -247,7 +247,7 @@ pub fn symbol(word: StatusWord) -> &'static str {
         StatusWord::Expired => "⌀",
         StatusWord::TimedOut => "⧖",
         StatusWord::Stale => "◌",
-        StatusWord::Unknown => "?",
+        StatusWord::Unknown => "·",
     }
 }
 

@@ -10,7 +10,7 @@ use crate::world::*;
 /// Returns the words for a step that has run since second 10 and last gave a sign at second 590.
 fn words(deck: &Deck) -> Option<String> {
     let (_, node) = deck.selected();
-    explain(&deck.model, node, log_of(&deck.ui.log, node), deck.scene().now).map(|silence| silence.words())
+    explain(&deck.model, &deck.ui.stances, node, log_of(&deck.ui.log, node), deck.scene().now).map(|silence| silence.words())
 }
 
 fn running() -> Deck {
@@ -104,6 +104,6 @@ fn a_parent_is_never_silent_while_something_below_works() {
     let expected = "waiting for Fix broken doc links (running)";
     assert_eq!(words(&deck).as_deref(), Some(expected));
     let (_, node) = deck.selected();
-    let silence = explain(&deck.model, node, None, at(2_000)).unwrap();
+    let silence = explain(&deck.model, &deck.ui.stances, node, None, at(2_000)).unwrap();
     assert!(matches!(silence, Silence::WaitsForChild { others: 0, .. }), "{silence:?}");
 }

@@ -1,6 +1,7 @@
 //! What a filter means: `status:failed agent:codex cost>1 tokens>10k words in the title`. Every part must hold.
 
 use super::effect::PastEntry;
+use super::stance;
 use crate::model::node::Node;
 use crate::report::measure;
 
@@ -80,7 +81,11 @@ impl Part {
                     .into_iter()
                     .any(|text| has(text, word))
             }
-            Self::Status(word) => node.status.word().as_str().starts_with(word.as_str()),
+            // As it is called in files, or as the screen calls it.
+            Self::Status(word) => {
+                let names = [node.status.word().as_str(), stance::word_of(&node.status)];
+                names.iter().any(|name| name.starts_with(word.as_str()))
+            }
             Self::Agent(agent) => has(node.agent.as_deref(), agent) || has(node.provider.as_deref(), agent),
             Self::Model(model) => has(node.model.best().map(|name| &**name), model),
             Self::Kind(kind) => node.kind.as_str().starts_with(kind.as_str()),

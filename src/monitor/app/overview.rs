@@ -70,7 +70,8 @@ impl Overview {
                 add(&mut agents, node.agent.as_deref(), node);
                 add(&mut models, node.model.best().map(|name| &**name), node);
             }
-            if node.status.word() == StatusWord::Running && is_run(node) {
+            let asks = node.more().is_some_and(|more| !more.questions.is_empty());
+            if node.status.word() == StatusWord::Running && is_run(node) && !asks {
                 running.push((node.clocks.last_sign, ix));
             }
         }

@@ -31,6 +31,8 @@ pub const FRAME_GAP: Duration = Duration::from_millis(33);
 const TURN: Duration = Duration::from_millis(250);
 /// How often what counts by itself is drawn.
 const COUNT: Duration = Duration::from_secs(1);
+/// How often waiting times are drawn while nothing works: they are there to be read, not to be watched.
+const WAIT: Duration = Duration::from_secs(10);
 /// At most so many messages are taken in before a frame is drawn.
 const DRAIN: usize = 256;
 
@@ -45,6 +47,8 @@ pub struct App {
     /// Makes a theme of a name, at the terminal's depth of colour.
     pub themes: Box<dyn Fn(&str) -> Theme + Send>,
     is_dirty: bool,
+    /// When the last frame was drawn.
+    drawn_at: Option<Stamp>,
 }
 
 /// Why the loop was left.
@@ -69,7 +73,7 @@ pub struct Incoming {
 
 impl App {
     pub fn new(ui: Ui, theme: Theme, keys: Keymap, themes: Box<dyn Fn(&str) -> Theme + Send>) -> Self {
-        Self { model: Model::default(), ui, theme, keys, unread: 1, themes, is_dirty: true }
+        Self { model: Model::default(), ui, theme, keys, unread: 1, themes, is_dirty: true, drawn_at: None }
     }
 
     /// Draws a frame into a buffer.
@@ -86,6 +90,7 @@ impl App {
             self.ui.log.prepare(&look, width);
         }
         self.ui.drawn = screen::render(area, buf, &self.scene(now));
+        self.drawn_at = Some(now);
     }
 
     /// Counts for the overview, while that is looked at: every node is asked, so not for every frame.
@@ -193,6 +198,8 @@ impl App {
         update::tick(&mut self.ui, &self.model, now);
         self.is_dirty |= before != (self.ui.toasts.len(), self.ui.outbox.sent.len());
         self.is_dirty |= self.ui.drawn.is_live || self.ui.outbox.is_waiting();
+        let is_old = self.drawn_at.is_none_or(|at| now.since(at) >= WAIT);
+        self.is_dirty |= self.ui.drawn.counts && is_old;
         if delta.is_empty() {
             return Vec::new();
         }

@@ -162,7 +162,8 @@ impl Tree {
     pub fn resize(&mut self, model: &Model, height: usize) {
         if self.height != height {
             self.height = height;
-            self.show_selection(model);
+            self.place_at_first();
+            self.keep_in_place(model);
         }
     }
 
@@ -233,6 +234,7 @@ impl Tree {
         {
             self.set(model, first);
         }
+        self.place_at_first();
         if self.selected.is_none() {
             let near = self.offset + self.place;
             let row = near.min(self.len().saturating_sub(1));
@@ -262,6 +264,13 @@ impl Tree {
         }
         let is_live = |ix: &NodeIx| model.get(*ix).is_some_and(|node| !node.status.is_ended());
         model.roots().find(is_live).or_else(|| model.roots().next_back())
+    }
+
+    /// Until a person moves: what is worth seeing stands in the upper third, with what is below it in sight.
+    fn place_at_first(&mut self) {
+        if !self.is_touched {
+            self.place = self.height / 3;
+        }
     }
 
     fn keep_in_place(&mut self, model: &Model) {

@@ -15,6 +15,7 @@ use super::overview::Overview;
 use super::past::Past;
 use super::sent::Outbox;
 use super::sessions::Sessions;
+use super::stance::Stances;
 use super::totals::Totals;
 use super::tree::Tree;
 use crate::model::delta::Delta;
@@ -252,8 +253,10 @@ pub struct Drawn {
     pub list_lines: usize,
     /// How far the help can be scrolled.
     pub help_most: usize,
-    /// Whether something on screen moves or counts by itself.
+    /// Whether something on screen works, and so moves by itself.
     pub is_live: bool,
+    /// Whether something on screen waits, and the time that it has waited is shown.
+    pub counts: bool,
     /// Keys at the foot that were cut.
     pub is_narrow: bool,
 }
@@ -300,6 +303,7 @@ pub struct Ui {
     pub agents: Vec<String>,
     pub totals: Totals,
     pub needs: Needs,
+    pub stances: Stances,
     pub sessions: Sessions,
     pub burn: Burn,
     pub log: Log,
@@ -344,6 +348,7 @@ impl Ui {
             agents: Vec::new(),
             totals: Totals::default(),
             needs: Needs::default(),
+            stances: Stances::default(),
             sessions: Sessions::default(),
             burn: Burn::default(),
             log: Log::default(),
@@ -366,6 +371,7 @@ impl Ui {
         self.totals.update(model, delta);
         self.burn.update(model, delta, self.totals.spend.tokens().total(), (now, self.is_loaded));
         let new = self.needs.update(model, delta);
+        self.stances.update(model, delta);
         self.sessions.update(model, delta);
         self.tree.settle(model);
         self.settle_list();

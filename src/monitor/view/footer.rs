@@ -106,6 +106,21 @@ const PANEL_KEYS: [Action; 7] = [
     Action::Help,
     Action::Quit,
 ];
+/// What deals with a need, the likeliest first.
+const NEEDS_KEYS: [Action; 12] = [
+    Action::Answer,
+    Action::Approve,
+    Action::Retry,
+    Action::Skip,
+    Action::Open,
+    Action::Reject,
+    Action::Accept,
+    Action::Cancel,
+    Action::Why,
+    Action::ViewTree,
+    Action::Help,
+    Action::Quit,
+];
 const LIST_KEYS: [Action; 7] = [
     Action::Down,
     Action::Open,
@@ -117,6 +132,8 @@ const LIST_KEYS: [Action; 7] = [
 ];
 /// These stay when the line is short.
 const ALWAYS: [Action; 2] = [Action::Help, Action::Quit];
+/// So many controls of a view are shown also where they cannot be done now: dimmed, and pressed they say why.
+const MAIN_CONTROLS: usize = 5;
 
 /// Draws the keys that make sense now; what cannot be done is dimmed.
 pub fn keys(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
@@ -130,21 +147,38 @@ pub fn keys(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
     let actions: &[Action] = match (scene.ui.view, scene.ui.pane) {
         (View::Tree, Pane::Tree) => &TREE_KEYS,
         (View::Tree, Pane::Panel) => &PANEL_KEYS,
+        (View::NeedsMe, _) => &NEEDS_KEYS,
         (_, _) => &LIST_KEYS,
     };
-    let kept: usize = ALWAYS.iter().map(|action| wide(scene, *action)).sum();
-    let mut room = usize::from(area.width).saturating_sub(kept + 1);
     let mut x = area.x + 1;
-    for action in actions.iter().copied() {
-        let wide = wide(scene, action);
-        if !ALWAYS.contains(&action) {
-            if wide > room || (is_control(action) && !is_possible(scene, action) && area.width < 140) {
-                continue;
-            }
-            room -= wide;
-        }
+    for action in shown(scene, actions, usize::from(area.width)) {
         x = draw_key(area, buf, scene, x, action);
     }
+}
+
+/// Chooses the keys that there is room for, in their order: the main controls first, also where they are dimmed,
+/// if all of them fit; then what can be done.
+fn shown(scene: &Scene<'_>, actions: &[Action], cells: usize) -> Vec<Action> {
+    /// From this width on everything is shown.
+    const ROOMY: usize = 140;
+    let all_wide = |actions: &[Action]| actions.iter().map(|action| wide(scene, *action)).sum::<usize>();
+    let mut room = cells.saturating_sub(all_wide(&ALWAYS) + 1);
+    let main: Vec<Action> =
+        actions.iter().copied().filter(|action| is_control(*action)).take(MAIN_CONTROLS).collect();
+    let mut kept = ALWAYS.to_vec();
+    if all_wide(&main) <= room {
+        room -= all_wide(&main);
+        kept.extend(main);
+    }
+    for action in actions {
+        let wide = wide(scene, *action);
+        let is_wanted = !is_control(*action) || cells >= ROOMY || is_possible(scene, *action);
+        if !kept.contains(action) && is_wanted && wide <= room {
+            room -= wide;
+            kept.push(*action);
+        }
+    }
+    actions.iter().copied().filter(|action| kept.contains(action)).collect()
 }
 
 fn wide(scene: &Scene<'_>, action: Action) -> usize {

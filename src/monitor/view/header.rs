@@ -5,53 +5,99 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 
 use super::Scene;
-use super::text::{put, width};
+use super::panel::handoff::depth;
+use super::text::{fit, put, width};
 use super::theme::Role;
 use crate::model::Source;
 use crate::model::fact::SourceState;
 use crate::model::key::SourceKind;
+use crate::model::node::NodeKind;
 use crate::model::status::StatusWord;
 use crate::report::measure::{cost, spent_tokens, tokens};
-use crate::report::text::is_in_trouble;
+use crate::report::text::{is_in_trouble, symbol};
 
 type Piece = (String, Style);
 
-/// Draws the header. What stands right is cut from its left end where the line is short.
+/// Draws the header. Who needs a person and what works is said at every width: where the line is short, the
+/// left part is cut first, then the words of these two.
 pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
     buf.set_style(area, scene.style(Role::Header));
-    let left = left(scene);
+    let cells = usize::from(area.width);
+    let (urgent, rest) = (urgent(scene, false), rest(scene));
+    let (mut left, mut right) = match cut_left(scene, cells.saturating_sub(wide(&urgent))) {
+        Some(left) => (left, urgent),
+        None => {
+            let short = self::urgent(scene, true);
+            (cut_left(scene, cells.saturating_sub(wide(&short))).unwrap_or_default(), short)
+        }
+    };
+    let mut room = cells.saturating_sub(wide(&left) + wide(&right));
+    let count = rest.len();
+    let fitting: Vec<Piece> = rest
+        .into_iter()
+        .map_while(|piece| {
+            room = room.checked_sub(width(&piece.0))?;
+            Some(piece)
+        })
+        .collect();
+    let is_whole = fitting.len() == count;
+    right.extend(fitting);
+    left.extend(place(scene).filter(|(text, _)| is_whole && width(text) <= room));
     let mut x = area.x;
     for (text, style) in &left {
         x = put(buf, area, x, text, *style);
     }
-    let room = usize::from(area.right().saturating_sub(x));
-    let mut right = right(scene);
-    let wide = |pieces: &[Piece]| pieces.iter().map(|(text, _)| width(text)).sum::<usize>();
-    while wide(&right) > room && !right.is_empty() {
-        right.pop();
-    }
-    let wide = u16::try_from(wide(&right)).unwrap_or(u16::MAX);
-    let mut x = area.right().saturating_sub(wide);
+    let mut x = area.right().saturating_sub(u16::try_from(wide(&right)).unwrap_or(u16::MAX));
     for (text, style) in &right {
         x = put(buf, area, x, text, *style);
     }
 }
 
-fn left(scene: &Scene<'_>) -> Vec<Piece> {
+fn wide(pieces: &[Piece]) -> usize {
+    pieces.iter().map(|(text, _)| width(text)).sum()
+}
+
+/// Returns as much of the left part as there is room for: first the product's name goes, then the mode, what the
+/// engine's sign means, and the project; `None` where not even the sign fits.
+fn cut_left(scene: &Scene<'_>, room: usize) -> Option<Vec<Piece>> {
+    /// A name is cut to this where room is short.
+    const SHORT_NAME: usize = 14;
     let header = scene.style(Role::Header);
-    let mut pieces = vec![
-        (" Quarterdeck ".to_owned(), header.patch(scene.style(Role::Accent)).add_modifier(Modifier::BOLD)),
-        (format!(" {} ", scene.ui.project), header.patch(scene.style(Role::Text))),
-    ];
+    let product =
+        (" Quarterdeck ".to_owned(), header.patch(scene.style(Role::Accent)).add_modifier(Modifier::BOLD));
+    let named = |name: &str| (format!(" {name} "), header.patch(scene.style(Role::Text)));
+    let (project, short) = (named(&scene.ui.project), named(&fit(&scene.ui.project, SHORT_NAME)));
     let (sign, words, role) = engine(scene);
-    pieces.push((format!(" {sign} "), header.patch(scene.style(role))));
-    pieces.push((format!("{words} "), header.patch(scene.style(Role::Dim))));
+    let sign = (format!(" {sign} "), header.patch(scene.style(role)));
+    let words = (format!("{words} "), header.patch(scene.style(Role::Dim)));
     // As the engine's own settings tell it.
     let told = scene.model.sources().find_map(|(_, source)| source.settings.as_ref()?.get("mode")?.as_str());
-    if let Some(mode) = told.map(crate::model::text::line) {
-        pieces.push((format!(" mode {mode} "), header.patch(scene.style(Role::Badge))));
-    }
-    pieces
+    let mode = told.map(crate::model::text::line).into_iter();
+    let mode = mode.map(|mode| (format!(" mode {mode} "), header.patch(scene.style(Role::Badge))));
+    let mode: Vec<Piece> = mode.collect();
+    let choices = [
+        [vec![product, project.clone(), sign.clone(), words.clone()], mode.clone()].concat(),
+        [vec![project.clone(), sign.clone(), words.clone()], mode].concat(),
+        vec![project, sign.clone(), words.clone()],
+        vec![short.clone(), sign.clone(), words],
+        vec![short, sign.clone()],
+        vec![sign],
+    ];
+    choices.into_iter().find(|pieces| wide(pieces) <= room)
+}
+
+/// Where the selected delegation stands: how deep it is, and how many steps it has.
+fn place(scene: &Scene<'_>) -> Option<Piece> {
+    let (ix, node) = scene.ui.selected(scene.model)?;
+    let above = scene.model.ancestors(ix).filter_map(|up| Some((up, scene.model.get(up)?)));
+    let mut chain = std::iter::once((ix, node)).chain(above);
+    let (ix, node) = chain.find(|(_, node)| node.kind == NodeKind::Delegation)?;
+    let depth = depth(scene, ix, node);
+    let children = node.children().len();
+    let word = if children == 1 { "child" } else { "children" };
+    let dot = scene.sign("·", "-");
+    let text = format!(" depth {depth} {dot} {children} {word} ");
+    Some((text, scene.style(Role::Header).patch(scene.style(Role::Faint))))
 }
 
 /// What is known of the engine: running, not running, or that there is none; before that, of a source that
@@ -89,8 +135,26 @@ fn trouble(source: &Source) -> String {
     }
 }
 
-/// The counts, the most urgent first: they are dropped from the end.
-fn right(scene: &Scene<'_>) -> Vec<Piece> {
+/// Who needs a person, and what works: in words, or where there is no room, by their signs.
+fn urgent(scene: &Scene<'_>, is_short: bool) -> Vec<Piece> {
+    let header = scene.style(Role::Header);
+    let needs = u32::try_from(scene.ui.needs.len()).unwrap_or(u32::MAX);
+    let need = if needs == 1 { "needs me" } else { "need me" };
+    let works = scene.sign(symbol(StatusWord::Running), "*");
+    let counts = [
+        (needs, need, "!", Role::Warn),
+        (scene.ui.stances.working(), "running", works, Role::StatusRunning),
+    ];
+    let told = counts.into_iter().filter(|(count, ..)| *count > 0);
+    told.map(|(count, words, sign, role)| {
+        let text = if is_short { format!("{sign}{count} ") } else { format!("{count} {words}  ") };
+        (text, header.patch(scene.style(role)))
+    })
+    .collect()
+}
+
+/// The other counts, the most urgent first: they are dropped from the end.
+fn rest(scene: &Scene<'_>) -> Vec<Piece> {
     let header = scene.style(Role::Header);
     let totals = &scene.ui.totals;
     let mut pieces = Vec::new();
@@ -99,9 +163,6 @@ fn right(scene: &Scene<'_>) -> Vec<Piece> {
             pieces.push((format!("{count} {words}  "), header.patch(scene.style(role))));
         }
     };
-    let needs = u32::try_from(scene.ui.needs.len()).unwrap_or(u32::MAX);
-    count(needs, if needs == 1 { "needs me" } else { "need me" }, Role::Warn);
-    count(totals.of(StatusWord::Running), "running", Role::StatusRunning);
     count(totals.of(StatusWord::Paused), "paused", Role::StatusPaused);
     count(totals.of(StatusWord::Stale), "silent", Role::StatusStale);
     count(totals.of(StatusWord::Queued), "queued", Role::Dim);

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use crate::model::node::Node;
-use crate::model::status::StatusWord;
+use crate::model::status::Status;
 use crate::model::time::Stamp;
-use crate::report::measure::duration;
+use crate::monitor::app::stance::Stance;
 
 /// Returns how many cells of a bar are full; a bar is full only when all is done, and empty only at nothing.
 pub fn filled(percent: u8, cells: usize) -> usize {
@@ -13,18 +13,32 @@ pub fn filled(percent: u8, cells: usize) -> usize {
     if percent > 0 && full == 0 { usize::from(cells > 1) } else { full }
 }
 
-/// Returns how long it has run or ran.
+/// Returns how long it has run or ran. The clock stands while it is paused or waits for an answer.
 pub fn elapsed(node: &Node, now: Stamp) -> Option<Duration> {
-    let end = node.clocks.ended.or_else(|| (!node.status.is_ended()).then_some(now))?;
-    node.clocks.started.map(|start| end.since(start))
+    let stood = match &node.status {
+        Status::Ended { .. } => return node.clocks.started.zip(node.clocks.ended).map(|(a, b)| b.since(a)),
+        Status::Paused { .. } => node.clocks.since,
+        Status::Unknown
+        | Status::Queued
+        | Status::Offered { .. }
+        | Status::Running { .. }
+        | Status::Blocked { .. }
+        | Status::Review { .. } => asked(node),
+    };
+    node.clocks.started.map(|start| node.clocks.ended.or(stood).unwrap_or(now).since(start))
+}
+
+/// Returns since when it waits for an answer.
+pub fn asked(node: &Node) -> Option<Stamp> {
+    node.more()?.questions.iter().filter_map(|question| question.asked_at).min()
 }
 
 /// Returns how much longer it will take, where that can be said honestly: it works, some of it is done, and
 /// what is done took long enough to be no accident. What is left of an agent's own estimate counts too.
-pub fn remaining(node: &Node, now: Stamp) -> Option<Duration> {
+pub fn remaining(node: &Node, stance: Stance, now: Stamp) -> Option<Duration> {
     /// Below this a rate says nothing.
     const SHORTEST: Duration = Duration::from_secs(5);
-    if node.status.word() != StatusWord::Running {
+    if stance != Stance::Works {
         return None;
     }
     let took = elapsed(node, now)?;
@@ -35,18 +49,22 @@ pub fn remaining(node: &Node, now: Stamp) -> Option<Duration> {
     {
         let left = u32::try_from(total - current).unwrap_or(u32::MAX);
         let done = u32::try_from(current).unwrap_or(u32::MAX);
-        return Some(took / done * left);
+        return (took / done).checked_mul(left);
     }
     let estimate = Duration::from_millis(node.more().and_then(|more| more.estimate_ms)?);
     estimate.checked_sub(took)
 }
 
-/// Returns the time column of a row: what is left where it can be said, else how long it has run.
-pub fn clock(node: &Node, now: Stamp) -> Option<String> {
-    if let Some(left) = remaining(node, now) {
-        return Some(format!("~{}", coarse(left)));
+/// Returns what is left as a narrow column has it: `~12m`, `~3h`.
+pub fn estimate(left: Duration) -> String {
+    const HOUR: u64 = 3600;
+    const DAY: u64 = 24 * HOUR;
+    match left.as_secs() {
+        seconds @ 0..60 => format!("~{}s", seconds.max(1)),
+        seconds @ 60..HOUR => format!("~{}m", seconds.div_ceil(60).min(59)),
+        seconds @ HOUR..DAY => format!("~{}h", seconds.div_ceil(HOUR)),
+        seconds => format!("~{}d", seconds.div_ceil(DAY).min(99)),
     }
-    elapsed(node, now).map(duration)
 }
 
 /// Returns an estimate no finer than it is.
@@ -88,6 +106,16 @@ mod tests {
         assert_eq!(filled(99, 10), 9);
         assert_eq!(filled(100, 10), 10);
         assert_eq!(filled(255, 10), 10);
+    }
+
+    #[test]
+    fn an_estimate_fits_its_column() {
+        let of = |seconds| estimate(Duration::from_secs(seconds));
+        assert_eq!(of(0), "~1s");
+        assert_eq!(of(61), "~2m");
+        assert_eq!(of(3_599), "~59m");
+        assert_eq!(of(3_601), "~2h");
+        assert!(of(u64::MAX).len() <= 4);
     }
 
     #[test]

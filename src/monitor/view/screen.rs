@@ -125,7 +125,7 @@ fn main(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) -> b
         }
         View::Tree => {
             drawn.tree = inner;
-            tree::render(inner, buf, scene)
+            tree::render(inner, buf, scene, drawn)
         }
         View::NeedsMe | View::Overview | View::History | View::Sessions | View::Settings => {
             drawn.list = inner;

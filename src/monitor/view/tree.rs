@@ -1,8 +1,9 @@
 //! The tree: one row a node, columns that stand still.
 //!
 //! ```text
-//! ▾ ◐ Audit cleanup, phase 1     sequential  ▰▰▰▰▱▱▱▱▱▱  3/7   ~12m  38.2K   $0.42
-//!   ├─ ✔ Delete orphaned modules executor                 3/3  2m34s   1.9K   $0.01
+//! ▾ ◐ Audit cleanup, phase 1     sequential  ▰▰▰▰▱▱▱▱  3/7  9m04s ~12m  38.2K   $0.42
+//!   ├─ ✔ Delete orphaned modules executor              3/3  2m34s        1.9K   $0.01
+//!   ├─ ? Write the migration     executor    asks      1/3    41s        0.4K   $0.01
 //!   └▸ ○ Run test validation     waits for Archive stale docs
 //! ```
 //!
@@ -19,39 +20,47 @@ use crate::model::NodeIx;
 use crate::model::node::{Node, NodeKind};
 use crate::model::status::StatusWord;
 use crate::model::tree::Row;
-use crate::monitor::app::needs::Need;
 use crate::monitor::app::sent::SentState;
-use crate::monitor::app::ui::Pane;
-use crate::report::measure::{cost, spent_tokens};
+use crate::monitor::app::stance::Stance;
+use crate::monitor::app::ui::{Drawn, Pane};
+use crate::report::measure::{UNKNOWN, cost, duration, spent_tokens};
 use crate::report::text::symbol;
 
 /// The widths of the columns beside the title; 0 where there is no room for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Columns {
     who: u16,
+    model: u16,
     bar: u16,
     count: u16,
     time: u16,
+    /// How much longer, estimated.
+    left: u16,
     tokens: u16,
     cost: u16,
 }
 
 impl Columns {
-    /// Chooses columns for a width: the title comes first, money last.
+    /// Chooses columns for a width: the title comes first, then how far it is, then time and money.
     fn of(width: u16) -> Self {
+        let short = Self { bar: 8, count: 5, time: 6, left: 4, cost: 6, ..Self::default() };
         match width {
             0..34 => Self::default(),
             34..46 => Self { time: 6, ..Self::default() },
-            46..58 => Self { count: 6, time: 6, ..Self::default() },
-            58..72 => Self { who: 10, count: 6, time: 6, tokens: 6, ..Self::default() },
-            72..92 => Self { who: 10, bar: 0, count: 5, time: 6, tokens: 6, cost: 8 },
-            92..120 => Self { who: 12, bar: 8, count: 6, time: 7, tokens: 7, cost: 8 },
-            _ => Self { who: 16, bar: 12, count: 8, time: 8, tokens: 8, cost: 9 },
+            46..58 => Self { count: 5, time: 6, ..Self::default() },
+            58..62 => Self { left: 0, ..short },
+            62..78 => short,
+            78..92 => Self { who: 8, cost: 8, ..short },
+            92..120 => Self { who: 10, count: 6, left: 5, tokens: 7, cost: 8, ..short },
+            120..150 => {
+                Self { who: 12, model: 0, bar: 12, count: 8, time: 7, left: 5, tokens: 7, cost: 8 }
+            }
+            _ => Self { who: 14, model: 16, bar: 12, count: 8, time: 8, left: 6, tokens: 8, cost: 9 },
         }
     }
 
-    fn all(self) -> [u16; 6] {
-        [self.who, self.bar, self.count, self.time, self.tokens, self.cost]
+    fn all(self) -> [u16; 8] {
+        [self.who, self.model, self.bar, self.count, self.time, self.left, self.tokens, self.cost]
     }
 
     /// Returns the cells that all columns take, each with a blank before it.
@@ -60,23 +69,19 @@ impl Columns {
     }
 }
 
-/// Draws the rows; returns whether something in them moves or counts by itself.
-pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) -> bool {
+/// Draws the rows; returns whether something in them works, and so moves by itself.
+pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) -> bool {
     let columns = Columns::of(area.width);
     let mut is_live = false;
     for (row, y) in scene.ui.tree.window(scene.model).into_iter().zip(area.top()..area.bottom()) {
         let Some(node) = scene.model.get(row.ix) else { continue };
         let place = Rect { y, height: 1, ..area };
-        is_live |= moves(node);
+        let stance = scene.ui.stances.of(row.ix, node);
+        is_live |= stance == Stance::Works;
+        drawn.counts |= !stance.is_over();
         draw_row(place, buf, scene, &row, node, columns);
     }
     is_live
-}
-
-/// Returns whether a row changes by itself as time goes by.
-fn moves(node: &Node) -> bool {
-    matches!(node.status.word(), StatusWord::Running | StatusWord::Stale | StatusWord::TimedOut)
-        && !node.status.is_ended()
 }
 
 fn draw_row(place: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &Node, columns: Columns) {
@@ -88,15 +93,15 @@ fn draw_row(place: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &
     let end = put(buf, title, x, &text, style);
     let rest = Rect { x: title.right(), width: columns.total(), ..place };
     match waits_for(scene, node) {
-        // Beside the columns where they have room for a name, else right after the title.
-        Some(waits) if columns.who > 0 => draw_wait(rest, buf, scene, &waits),
+        // Beside the columns where there are some, else right after the title.
+        Some(waits) if columns.bar > 0 => draw_wait(rest, buf, scene, &waits),
         Some(waits) => draw_wait(
             Rect { x: end + 1, width: place.right().saturating_sub(end + 1), ..place },
             buf,
             scene,
             &waits,
         ),
-        None => draw_columns(rest, buf, scene, node, columns),
+        None => draw_columns(rest, buf, scene, (row.ix, node), columns),
     }
     let says = says(scene, row.ix, node);
     // What it asks, why it failed or what it does now, where the title leaves room.
@@ -140,7 +145,8 @@ fn says(scene: &Scene<'_>, ix: NodeIx, node: &Node) -> Option<(String, Role)> {
     if scene.ui.needs.get(ix).is_some() && node.children().is_empty() {
         return node.status.why().and_then(|why| why.lines().next()).map(|why| (why.to_owned(), Role::Dim));
     }
-    node.last_action.as_deref().filter(|_| moves(node)).map(|action| (action.to_owned(), Role::Faint))
+    let works = scene.ui.stances.of(ix, node) == Stance::Works;
+    node.last_action.as_deref().filter(|_| works).map(|action| (action.to_owned(), Role::Faint))
 }
 
 /// Draws guides, the fold's sign and the state's sign; returns where the title begins.
@@ -173,27 +179,43 @@ fn draw_lead(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &
         (false, _) => put(buf, area, x, scene.sign("─", "-"), guide),
     };
     x = put(buf, area, x, " ", guide);
-    let word = node.status.word();
-    x = if scene.ui.needs.get(row.ix) == Some(Need::Question) {
-        put(buf, area, x, "?", scene.style(Role::Warn).add_modifier(Modifier::BOLD))
-    } else {
-        put(buf, area, x, sign_of(scene, word), scene.style(Role::of_status(word)))
-    };
+    let (sign, style) = sign(scene, row.ix, node);
+    x = put(buf, area, x, sign, style);
     put(buf, area, x, " ", guide)
 }
 
-/// Returns the sign of a state; what works turns, unless motion is unwanted.
+/// What works shows these one after another. No state that stands still has any of these shapes.
+const TURNS: [&str; 4] = ["◐", "◓", "◑", "◒"];
+
+/// Returns the sign of what a node does, and how it is drawn; what works turns, unless motion is unwanted.
+pub fn sign(scene: &Scene<'_>, ix: NodeIx, node: &Node) -> (&'static str, Style) {
+    /// Four turns a second are seen and do not nag.
+    const TURN_MS: i64 = 250;
+    let stance = scene.ui.stances.of(ix, node);
+    let settings = &scene.ui.settings;
+    let style = scene.style(role_of(stance));
+    let sign = match stance {
+        Stance::Works if !settings.ascii && !settings.reduced_motion => {
+            let turn = usize::try_from(scene.now.millis() / TURN_MS % 4).unwrap_or(0);
+            TURNS.get(turn).copied().unwrap_or("◐")
+        }
+        Stance::Asks | Stance::WaitsForYou => "?",
+        Stance::Works | Stance::Silent | Stance::Overdue | Stance::Still(_) => {
+            sign_of(scene, stance.status().unwrap_or_default())
+        }
+    };
+    let style = if stance == Stance::Asks { style.add_modifier(Modifier::BOLD) } else { style };
+    (sign, style)
+}
+
+/// Returns how a stance is shown.
+pub fn role_of(stance: Stance) -> Role {
+    stance.status().map_or(Role::Warn, Role::of_status)
+}
+
+/// Returns the sign of a state, standing still.
 pub fn sign_of(scene: &Scene<'_>, word: StatusWord) -> &'static str {
-    if scene.ui.settings.ascii {
-        return plain_sign(word);
-    }
-    if word == StatusWord::Running && !scene.ui.settings.reduced_motion {
-        /// Four turns a second are seen and do not nag.
-        const TURN_MS: i64 = 250;
-        let turn = usize::try_from(scene.now.millis() / TURN_MS % 4).unwrap_or(0);
-        return ["◐", "◓", "◑", "◒"].get(turn).copied().unwrap_or("◐");
-    }
-    symbol(word)
+    if scene.ui.settings.ascii { plain_sign(word) } else { symbol(word) }
 }
 
 fn plain_sign(word: StatusWord) -> &'static str {
@@ -245,17 +267,17 @@ fn waits_for(scene: &Scene<'_>, node: &Node) -> Option<String> {
     if node.status.word() != StatusWord::Queued {
         return None;
     }
-    let siblings = node.parent().and_then(|parent| scene.model.get(parent))?;
+    let siblings = node.parent().and_then(|parent| scene.model.get(parent));
+    let siblings = siblings.map(Node::children).unwrap_or_default();
     let open = node.depends_on.iter().flatten().filter_map(|id| {
-        let step =
-            siblings.children().iter().filter_map(|child| scene.model.get(*child)).find(|child| {
-                child.keys.iter().any(|key| key.subtask().is_some_and(|(_, step)| step == id))
-            })?;
+        let step = siblings.iter().filter_map(|child| scene.model.get(*child)).find(|child| {
+            child.keys.iter().any(|key| key.subtask().is_some_and(|(_, step)| step == id))
+        })?;
         (!step.status.is_ended()).then(|| label(step))
     });
     let open: Vec<String> = open.collect();
     match open.as_slice() {
-        [] => None,
+        [] => Some(StatusWord::Queued.as_str().into()),
         [one] => Some(format!("waits for {one}")),
         [one, rest @ ..] => Some(format!("waits for {one} and {} more", rest.len())),
     }
@@ -265,7 +287,13 @@ fn draw_wait(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, waits: &str) {
     put(buf, area, area.x + 1, waits, scene.style(Role::Faint));
 }
 
-fn draw_columns(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, node: &Node, columns: Columns) {
+fn draw_columns(
+    area: Rect,
+    buf: &mut Buffer,
+    scene: &Scene<'_>,
+    (ix, node): (NodeIx, &Node),
+    columns: Columns,
+) {
     let mut x = area.x;
     let mut next = |cells: u16| {
         let place = Rect { x: x + 1, width: cells, ..area };
@@ -274,26 +302,37 @@ fn draw_columns(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, node: &Node, co
         }
         place
     };
-    let [who, bar, count, time, tokens, money] = columns.all().map(&mut next);
-    let spend = node.subtree_spend();
+    let [who, model, bar, count, time, left, tokens, money] = columns.all().map(&mut next);
+    let stance = scene.ui.stances.of(ix, node);
     let dim = scene.style(Role::Dim);
-    let word = node.status.word();
     put_column(buf, who, &who_of(node), dim, Side::Left);
-    if let Some(percent) = pace::percent(node).filter(|_| bar.width > 0 && !is_over(word)) {
-        draw_bar(bar, buf, scene, percent);
-    } else if bar.width > 0 && word != StatusWord::Done {
-        put_column(buf, bar, word.as_str(), scene.style(Role::of_status(word)), Side::Left);
-    }
+    put_column(buf, model, node.model.best().map_or("", |name| name), dim, Side::Left);
+    draw_state(bar, buf, scene, node, stance);
     put_column(buf, count, &pace::count(node).unwrap_or_default(), scene.style(Role::Text), Side::Right);
-    put_column(buf, time, &pace::clock(node, scene.now).unwrap_or_default(), dim, Side::Right);
+    let took = pace::elapsed(node, scene.now).map(duration).unwrap_or_default();
+    put_column(buf, time, &took, dim, Side::Right);
+    let rest = pace::remaining(node, stance, scene.now);
+    put_column(buf, left, &rest.map(pace::estimate).unwrap_or_default(), dim, Side::Right);
+    let spend = node.subtree_spend();
     if !spend.is_nothing() {
         put_column(buf, tokens, &spent_tokens(&spend), scene.style(Role::Tokens), Side::Right);
-        put_column(buf, money, &cost(&spend), scene.style(Role::Cost), Side::Right);
+        let text = cost(&spend);
+        // Half a price is a wrong one.
+        let text = if width(&text) > usize::from(money.width) { UNKNOWN.to_owned() } else { text };
+        put_column(buf, money, &text, scene.style(Role::Cost), Side::Right);
     }
 }
 
-fn is_over(word: StatusWord) -> bool {
-    !word.is_live() && word != StatusWord::Unknown
+/// Draws how far it is while it works; a word where it does not.
+fn draw_state(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, node: &Node, stance: Stance) {
+    if area.width == 0 {
+        return;
+    }
+    match (stance, pace::percent(node)) {
+        (Stance::Works, Some(percent)) => draw_bar(area, buf, scene, percent),
+        (Stance::Works | Stance::Still(StatusWord::Done), _) => {}
+        (_, _) => put_column(buf, area, stance.short(), scene.style(role_of(stance)), Side::Left),
+    }
 }
 
 fn who_of(node: &Node) -> String {
@@ -312,4 +351,39 @@ pub fn draw_bar(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, percent: u8) {
     let x = put(buf, area, area.x, &on.repeat(full), scene.style(Role::BarFill));
     put(buf, area, x, &off.repeat(cells - full), scene.style(Role::BarEmpty));
     debug_assert!(width(on) == 1 && width(off) == 1, "a bar's cells are one cell wide");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::status::WORDS;
+
+    #[test]
+    fn nothing_that_stands_still_looks_like_a_turn_of_what_works() {
+        for (word, name) in WORDS.into_iter().filter(|(word, _)| *word != StatusWord::Running) {
+            assert!(!TURNS.contains(&symbol(word)), "{name}");
+            assert_ne!(symbol(word), "?", "{name}: that is what waits for a person");
+        }
+    }
+
+    #[test]
+    fn every_state_has_a_shape_of_its_own() {
+        let shapes: std::collections::HashSet<&str> = WORDS.map(|(word, _)| symbol(word)).into();
+        assert_eq!(shapes.len(), WORDS.len());
+    }
+
+    #[test]
+    fn the_columns_leave_the_title_room_at_every_width() {
+        for width in 0..400 {
+            let left = width - Columns::of(width).total();
+            assert!(left >= width.min(28), "{left} of {width}");
+        }
+    }
+
+    #[test]
+    fn how_far_it_is_and_what_it_costs_show_on_a_screen_of_120_columns() {
+        // Beside the panel and inside its frame the tree has 64 of them.
+        let columns = Columns::of(64);
+        assert!(columns.bar >= 8 && columns.cost > 0 && columns.left > 0, "{columns:?}");
+    }
 }

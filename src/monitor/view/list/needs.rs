@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Waits for you (2)
-//!   ◐ asks      Fix broken links    audit-cleanup   codex   2m10s   Run `git push`?
+//!   ? asks      Fix broken links    audit-cleanup   codex   2m10s   Run `git push`?
 //! Stuck (1)
 //!   ✖ failed    Run the tests       api-tests       claude  4m02s   3 tests fail
 //! ```
@@ -22,7 +22,7 @@ use crate::monitor::input::action::Action;
 use crate::monitor::view::Scene;
 use crate::monitor::view::text::{Side, put, span, wrap};
 use crate::monitor::view::theme::Role;
-use crate::monitor::view::tree::{label, sign_of};
+use crate::monitor::view::tree::{label, sign};
 use crate::report::measure::{UNKNOWN, cost, duration, spent_tokens};
 
 const COLUMNS: [Column; 7] = [
@@ -60,7 +60,8 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn
     {
         draw_detail(parts.detail, buf, scene, (need, ix), node);
     }
-    true
+    drawn.counts = true;
+    false
 }
 
 fn nothing(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
@@ -141,13 +142,12 @@ fn draw_rows(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, at: usize) {
 }
 
 fn draw_row(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, (need, ix): (Need, NodeIx), node: &Node) {
-    let word = node.status.word();
     let marked = if scene.ui.tree.marked.contains(&ix) { scene.sign("●", "*") } else { " " };
     let role = role_of(need);
     let of = root_of(scene.model, ix).map(label).unwrap_or_default();
     let waits = since(node, need).map_or_else(|| UNKNOWN.into(), |since| duration(scene.now.since(since)));
     let row_cells = [
-        (format!("{marked}{}", sign_of(scene, word)), role),
+        (format!("{marked}{}", sign(scene, ix, node).0), role),
         (need.as_str().into(), role),
         (label(node), Role::Text),
         (of, Role::Dim),

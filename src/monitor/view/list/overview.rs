@@ -12,7 +12,7 @@ use crate::monitor::app::overview::{Overview, Share, success};
 use crate::monitor::app::ui::{Drawn, View};
 use crate::monitor::view::text::{fit, pad, span, width, wrap};
 use crate::monitor::view::theme::Role;
-use crate::monitor::view::tree::{label, sign_of};
+use crate::monitor::view::tree::{label, sign};
 use crate::monitor::view::{Scene, pace};
 use crate::report::measure::{UNKNOWN, cost, duration, spent_tokens, tokens};
 
@@ -207,12 +207,12 @@ fn running(scene: &Scene<'_>, sums: &Overview, wide: usize) -> Vec<Line<'static>
         span(format!("({})", sums.running.len()), scene.style(Role::Dim)),
     ])];
     let title = (wide / 3).clamp(10, 44);
-    for node in sums.running.iter().take(MOST).filter_map(|ix| scene.model.get(*ix)) {
-        let word = node.status.word();
+    for (ix, node) in sums.running.iter().take(MOST).filter_map(|ix| Some((*ix, scene.model.get(*ix)?))) {
+        let (sign, style) = sign(scene, ix, node);
         let took = pace::elapsed(node, scene.now).map_or_else(|| UNKNOWN.into(), duration);
         let agent = node.agent.as_deref().unwrap_or(UNKNOWN);
         let mut spans = vec![
-            span(format!("{} ", sign_of(scene, word)), scene.style(Role::of_status(word))),
+            span(format!("{sign} "), style),
             span(pad(&fit(&label(node), title), title), scene.style(Role::Text)),
             span(format!(" {took:>7}"), scene.style(Role::Dim)),
         ];

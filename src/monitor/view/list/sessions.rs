@@ -12,12 +12,13 @@ use crate::model::node::{Attempt, Node};
 use crate::model::text as clean;
 use crate::model::{Model, NodeIx};
 use crate::monitor::app::sessions::is_overdue;
+use crate::monitor::app::stance::Stance;
 use crate::monitor::app::ui::{Drawn, View};
 use crate::monitor::input::action::Action;
 use crate::monitor::view::Scene;
 use crate::monitor::view::text::{Side, span, width};
 use crate::monitor::view::theme::Role;
-use crate::monitor::view::tree::{label, sign_of};
+use crate::monitor::view::tree::{label, role_of, sign};
 use crate::report::measure::{UNKNOWN, duration, moment};
 
 const COLUMNS: [Column; 9] = [
@@ -48,9 +49,11 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn
     let at = scene.ui.list(View::Sessions).at.min(sessions.len() - 1);
     let shown = window(at, sessions.len(), usize::from(parts.rows.height));
     let rows = sessions.iter().enumerate().skip(shown.start);
+    let mut is_live = false;
     for ((nth, ix), y) in rows.zip(parts.rows.top()..parts.rows.bottom()) {
         let Some(node) = scene.model.get(ix) else { continue };
         let row = Rect { y, height: 1, ..parts.rows };
+        is_live |= scene.ui.stances.of(ix, node) == Stance::Works;
         draw_row(row, buf, scene, ix, node);
         super::select(row, buf, scene, nth == at);
     }
@@ -58,7 +61,8 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn
     if let Some((ix, node)) = selected.and_then(|ix| scene.model.get(ix).map(|node| (ix, node))) {
         draw_detail(parts.detail, buf, scene, ix, node);
     }
-    true
+    drawn.counts = true;
+    is_live
 }
 
 /// Returns the attempt that runs.
@@ -114,15 +118,14 @@ fn path(model: &Model, ix: NodeIx, arrow: &str, room: usize) -> String {
 
 fn draw_row(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, ix: NodeIx, node: &Node) {
     let told = |text: Option<&str>| text.map_or_else(|| UNKNOWN.to_owned(), |text| clean::line(text).into());
-    let word = node.status.word();
-    let role = Role::of_status(word);
+    let role = role_of(scene.ui.stances.of(ix, node));
     let marked = if scene.ui.tree.marked.contains(&ix) { scene.sign("●", "*") } else { " " };
     let run = attempt(node);
     let started = run.and_then(|run| run.started_at).or(node.clocks.started);
     let depth = scene.model.ancestors(ix).count();
     let room = places(row, &COLUMNS).last().map_or(0, |place| usize::from(place.width));
     let shown = [
-        (format!("{marked}{}", sign_of(scene, word)), role),
+        (format!("{marked}{}", sign(scene, ix, node).0), role),
         (session_id(node), if is_overdue(node) { Role::Error } else { Role::Text }),
         (told(node.agent.as_deref()), Role::Dim),
         (told(node.model.best().map(|name| &**name)), Role::Dim),

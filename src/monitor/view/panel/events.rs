@@ -88,10 +88,32 @@ fn told(moment: &crate::model::node::Moment) -> Moment {
     };
     Moment {
         at: moment.at,
-        what: name.to_owned(),
+        what: in_words(&moment.name),
         note: moment.note.as_deref().unwrap_or_default().to_owned(),
         role,
     }
+}
+
+/// Says the name of an event in plain words; one that nobody knows here keeps its own.
+fn in_words(name: &str) -> String {
+    let words = match name {
+        "delegation:hint" => "hint given",
+        "delegation:decision" => "decided",
+        "delegation:budget" => "budget reached",
+        "delegation:subtask-progress" => "step went on",
+        "delegation:subtask-usage" => "step spent",
+        "delegation:subtask-review" => "step to be reviewed",
+        "agent:progress" => "agent went on",
+        "agent:usage" => "agent spent",
+        "session:intended" => "session prepared",
+        _ => "",
+    };
+    if !words.is_empty() {
+        return words.to_owned();
+    }
+    let name = name.strip_prefix("delegation:").unwrap_or(name);
+    let name = name.strip_prefix("subtask-").map_or_else(|| name.to_owned(), |rest| format!("step {rest}"));
+    name.replace([':', '-'], " ")
 }
 
 /// A command: that it was given, and what became of it.
@@ -129,4 +151,21 @@ fn commanded(scene: &Scene<'_>, receipt: &Receipt) -> Vec<Moment> {
 fn effects_of(effects: &[crate::model::event::payload::Proof]) -> String {
     let done: Vec<&str> = effects.iter().filter_map(|effect| effect.did.as_deref()).collect();
     done.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::event::NAMES;
+
+    #[test]
+    fn events_are_told_in_plain_words() {
+        assert_eq!(in_words("delegation:subtask-started"), "step started");
+        assert_eq!(in_words("delegation:subtask-timed-out"), "step timed out");
+        assert_eq!(in_words("question:asked"), "question asked");
+        for name in NAMES {
+            let words = in_words(name);
+            assert!(!words.contains([':', '-']) && !words.contains("subtask"), "{name}: {words}");
+        }
+    }
 }

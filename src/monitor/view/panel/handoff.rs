@@ -8,7 +8,7 @@ use super::parts::{field, item, nothing, section, time_of};
 use crate::model::NodeIx;
 use crate::model::handoff::Handoff;
 use crate::model::key::SourceKind;
-use crate::model::node::{Attempt, Node};
+use crate::model::node::{Attempt, Node, NodeKind};
 use crate::model::status::Status;
 use crate::monitor::view::Scene;
 use crate::monitor::view::theme::Role;
@@ -22,7 +22,7 @@ pub fn lines(scene: &Scene<'_>, ix: NodeIx, node: &Node, width: usize) -> Vec<Li
     parties(&mut lines, scene, ix, node, handoff, width);
     if let Some(handoff) = handoff {
         terms(&mut lines, scene, handoff, width);
-    } else {
+    } else if !is_ours(scene, node) {
         lines.extend(nothing(scene, "No hand-off is on record.", width));
     }
     clocks(&mut lines, scene, node, width);
@@ -41,21 +41,37 @@ fn parties(
     handoff: Option<&Handoff>,
     width: usize,
 ) {
-    let from = handoff.and_then(|handoff| handoff.from_agent.as_deref()).unwrap_or(UNKNOWN);
+    let told = handoff.and_then(|handoff| handoff.from_agent.as_deref()).map(str::to_owned);
+    let from = told.unwrap_or_else(|| giver(scene, node));
     let to = handoff.and_then(|handoff| handoff.to_agent.as_deref());
     let to = to.or(node.agent.as_deref()).unwrap_or(UNKNOWN);
     let arrow = scene.sign("→", "->");
     lines.extend(field(scene, "from", &format!("{from} {arrow} {to}"), width, Role::Accent));
     lines.extend(field(scene, "path", &path(scene, ix, node), width, Role::Text));
-    let depth = node.more().and_then(|more| more.depth);
-    let depth = depth.map_or_else(|| UNKNOWN.to_owned(), |depth| depth.to_string());
-    let most =
-        handoff.and_then(|handoff| handoff.max_depth.map(u64::from)).or_else(|| set_depth(scene, node));
-    let most = most.map_or_else(String::new, |most| format!(" of at most {most}"));
-    lines.extend(field(scene, "depth", &format!("{depth}{most}"), width, Role::Text));
-    let age = node.clocks.created.map(|created| duration(scene.now.since(created)));
+    lines.extend(field(scene, "depth", &depth(scene, ix, node), width, Role::Text));
+    let given = node.clocks.created.or(node.clocks.started);
+    let age = given.map(|given| duration(scene.now.since(given)));
     let age = age.map_or_else(|| UNKNOWN.to_owned(), |age| format!("{age} ago"));
     lines.extend(field(scene, "handed over", &age, width, Role::Text));
+}
+
+/// Returns who gave it where no record tells: whoever works on what it belongs to, else that one's name.
+fn giver(scene: &Scene<'_>, node: &Node) -> String {
+    let parent = node.parent().and_then(|parent| scene.model.get(parent));
+    parent.map_or_else(|| UNKNOWN.to_owned(), |up| up.agent.as_deref().map_or_else(|| title(up), str::to_owned))
+}
+
+/// Returns how deep it is, and how deep it may go: `1/3`. Where nobody told, the tree tells: each delegation on
+/// the way to it is a level.
+pub fn depth(scene: &Scene<'_>, ix: NodeIx, node: &Node) -> String {
+    let above = || std::iter::once(node).chain(scene.model.ancestors(ix).filter_map(|up| scene.model.get(up)));
+    let counted = || above().filter(|up| up.kind == NodeKind::Delegation).count().max(1);
+    let told = node.more().and_then(|more| more.depth);
+    let depth = told.map_or_else(|| counted().to_string(), |depth| depth.to_string());
+    let handoff = node.more().and_then(|more| more.handoff.as_deref());
+    let most = handoff.and_then(|handoff| handoff.max_depth.map(u64::from));
+    let most = most.or_else(|| set_depth(scene, node));
+    most.map_or_else(|| depth.clone(), |most| format!("{depth}/{most}"))
 }
 
 /// Returns how deep the settings of its engine let it go.
@@ -210,7 +226,7 @@ fn rules(
     handoff: Option<&Handoff>,
     width: usize,
 ) {
-    let is_ours = node.sources().into_iter().any(|id| kind(scene, id) == SourceKind::Engine);
+    let is_ours = is_ours(scene, node);
     section(lines, scene, "Rules");
     for (name, hold) in holds(is_ours) {
         lines.extend(field(scene, name, hold.as_str(), width, hold.role()));
@@ -221,6 +237,11 @@ fn rules(
     if !is_ours {
         lines.extend(nothing(scene, "It runs outside the engine: nobody enforces its rules here.", width));
     }
+}
+
+/// Returns whether our engine runs it.
+fn is_ours(scene: &Scene<'_>, node: &Node) -> bool {
+    node.sources().into_iter().any(|id| kind(scene, id) == SourceKind::Engine)
 }
 
 fn kind(scene: &Scene<'_>, id: crate::model::key::SourceId) -> SourceKind {

@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
-use crate::model::Model;
+use crate::model::{Model, NodeIx};
 use crate::model::key::{NodeKey, SourceKind};
 use crate::model::node::{Node, NodeKind};
 use crate::model::status::{Status, StatusWord, Trouble};
 use crate::model::time::Stamp;
 use crate::monitor::app::log::{Log, What};
+use crate::monitor::app::stance::{Stance, Stances};
 use crate::monitor::view::theme::Role;
 use crate::report::measure::duration;
 use crate::report::text::title;
@@ -26,7 +27,7 @@ pub enum Silence {
     /// Something below it works, or waits.
     WaitsForChild {
         title: String,
-        word: StatusWord,
+        state: Stance,
         others: u32,
     },
     /// Its process ended, and nobody has judged it yet.
@@ -68,9 +69,9 @@ impl Silence {
         match self {
             Self::WaitsForYou { asks: Some(asks) } => format!("waiting for you: {asks}"),
             Self::WaitsForYou { asks: None } => "waiting for you".into(),
-            Self::WaitsForChild { title, word, others } => {
+            Self::WaitsForChild { title, state, others } => {
                 let more = if *others > 0 { format!(" and {others} more") } else { String::new() };
-                format!("waiting for {title} ({}){more}", word.as_str())
+                format!("waiting for {title} ({}){more}", state.word())
             }
             Self::ProcessGone { pid, how } => {
                 let pid = pid.map_or_else(String::new, |pid| format!(" (pid {pid})"));
@@ -97,7 +98,9 @@ impl Silence {
     /// Returns how it is shown.
     pub fn role(&self) -> Role {
         match self {
-            Self::WaitsForYou { .. } | Self::RateLimited { .. } | Self::NoSign { .. } => Role::Warn,
+            Self::WaitsForYou { .. }
+            | Self::WaitsForChild { state: Stance::Asks, .. }
+            | Self::RateLimited { .. } | Self::NoSign { .. } => Role::Warn,
             Self::ProcessGone { .. } => Role::Error,
             Self::WaitsForChild { .. } | Self::Unheard => Role::Dim,
             Self::InTool { .. } | Self::Thinking { .. } | Self::Works { .. } => Role::StatusRunning,
@@ -106,12 +109,18 @@ impl Silence {
 }
 
 /// Explains the silence of a node that runs; `log` is that of its session, where it is at hand.
-pub fn explain(model: &Model, node: &Node, log: Option<&Log>, now: Stamp) -> Option<Silence> {
+pub fn explain(
+    model: &Model,
+    stances: &Stances,
+    node: &Node,
+    log: Option<&Log>,
+    now: Stamp,
+) -> Option<Silence> {
     let Status::Running { trouble } = &node.status else { return None };
     let is_silent = matches!(trouble, Some(Trouble::Silent { .. }));
     let span = node.clocks.last_sign.map(|sign| now.since(sign));
     asks(node)
-        .or_else(|| child(model, node))
+        .or_else(|| child(model, stances, node))
         .or_else(|| gone(model, node))
         .or_else(|| limited(node))
         .or_else(|| log.and_then(|log| last_heard(log, is_silent, now)))
@@ -139,36 +148,58 @@ fn asks(node: &Node) -> Option<Silence> {
     Some(Silence::WaitsForYou { asks: asks.filter(|text| !text.is_empty()).or(tool) })
 }
 
-/// Returns the child that is waited for: one that works, else, where the node has no session of its own, one
-/// that may still come to work.
-fn child(model: &Model, node: &Node) -> Option<Silence> {
-    /// Looked at in this order; the first kind that there is names the child.
-    const LIVE: [StatusWord; 7] = [
-        StatusWord::Running,
-        StatusWord::Stale,
-        StatusWord::TimedOut,
-        StatusWord::Paused,
-        StatusWord::Review,
-        StatusWord::Blocked,
-        StatusWord::Queued,
-    ];
-    let tally = node.rollup()?.children;
+/// Returns the child that is waited for: one that works, else the one that asks, however deep it is; else, where
+/// the node has no session of its own, one that may still come to work.
+fn child(model: &Model, stances: &Stances, node: &Node) -> Option<Silence> {
     let has_session = !node.attempts.is_empty() || matches!(node.kind, NodeKind::Session | NodeKind::Agent);
-    let of_interest = if has_session { LIVE.get(..1) } else { LIVE.get(..) };
-    let children = || node.children().iter().filter_map(|child| model.get(*child));
-    let found = of_interest
-        .unwrap_or_default()
-        .iter()
-        .find_map(|word| children().find(|child| child.status.word() == *word && !child.status.is_ended()));
+    let least = if has_session { rank(Stance::WaitsForYou) } else { rank(Stance::Still(StatusWord::Queued)) };
+    let children = || node.children().iter().filter_map(|ix| Some((*ix, model.get(*ix)?)));
+    let states = || children().map(|(ix, child)| (stances.of(ix, child), ix, child));
+    let first = states().filter(|(state, ..)| rank(*state).is_some() && rank(*state) <= least);
     // Something further down may work though its parent is said to be over.
-    let found = found.or_else(|| {
-        let works = |child: &&Node| {
-            child.rollup().is_some_and(|rollup| rollup.descendants.of(StatusWord::Running) > 0)
-        };
-        children().find(works)
-    })?;
-    let word = found.status.word();
-    Some(Silence::WaitsForChild { title: title(found), word, others: tally.of(word).saturating_sub(1) })
+    let works_below = |(.., child): &(Stance, NodeIx, &Node)| {
+        child.rollup().is_some_and(|rollup| rollup.descendants.of(StatusWord::Running) > 0)
+    };
+    let (state, ix, child) = first.min_by_key(|(state, ..)| rank(*state)).or_else(|| states().find(works_below))?;
+    if let Some(asks) = asking(model, stances, ix, state) {
+        return Some(Silence::WaitsForChild { title: title(asks), state: Stance::Asks, others: 0 });
+    }
+    let others = states().filter(|(other, ..)| *other == state).count().saturating_sub(1);
+    let others = u32::try_from(others).unwrap_or(u32::MAX);
+    Some(Silence::WaitsForChild { title: title(child), state, others })
+}
+
+/// Returns how much it is waited for: the least first; `None` where nothing will come of it.
+fn rank(state: Stance) -> Option<u8> {
+    Some(match state {
+        Stance::Works => 0,
+        Stance::Asks => 1,
+        Stance::WaitsForYou => 2,
+        Stance::Silent => 3,
+        Stance::Overdue => 4,
+        Stance::Still(StatusWord::Paused) => 5,
+        Stance::Still(StatusWord::Review) => 6,
+        Stance::Still(StatusWord::Blocked) => 7,
+        Stance::Still(StatusWord::Queued) => 8,
+        Stance::Still(_) => return None,
+    })
+}
+
+/// Returns the node that asks, where that is what is waited for.
+fn asking<'m>(model: &'m Model, stances: &Stances, from: NodeIx, state: Stance) -> Option<&'m Node> {
+    let (mut ix, mut state) = (from, state);
+    while state != Stance::Asks {
+        if state != Stance::WaitsForYou {
+            return None;
+        }
+        let children = model.get(ix)?.children().iter().copied();
+        let mut waiting = children.filter(|child| {
+            stances.asks_below(*child) || model.get(*child).is_some_and(|node| asks(node).is_some())
+        });
+        ix = waiting.next()?;
+        state = if asks(model.get(ix)?).is_some() { Stance::Asks } else { Stance::WaitsForYou };
+    }
+    model.get(ix)
 }
 
 /// Returns that the process is gone, where the system or the host's record says so.

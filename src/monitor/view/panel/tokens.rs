@@ -19,7 +19,7 @@ use crate::model::NodeIx;
 use crate::model::event::payload::Budget;
 use crate::model::node::Node;
 use crate::model::text as clean;
-use crate::model::usage::{Count, Spend, Tokens};
+use crate::model::usage::{Basis, Count, Spend, Tokens};
 use crate::monitor::view::Scene;
 use crate::monitor::view::pace::coarse;
 use crate::monitor::view::text::{fit, put_line, span, width as cells};
@@ -173,11 +173,15 @@ fn money(
     rate: Option<u64>,
     width: usize,
 ) -> Line<'static> {
-    let mut pieces = vec![span(format!("{} {}", cost(spend), basis(scene, node)), scene.style(Role::Cost))];
+    let price = match spend.basis() {
+        Basis::NoPrice => "no price known".to_owned(),
+        Basis::Nothing | Basis::Whole | Basis::Partial => format!("{} {}", cost(spend), basis(scene, node)),
+    };
+    let mut pieces = vec![span(price, scene.style(Role::Cost))];
     let own = node.own_spend();
     if own != *spend {
         let text = if own.is_nothing() {
-            "all of it below".to_owned()
+            "spent by its steps".to_owned()
         } else {
             format!("own {}, {}", spent_tokens(&own), cost(&own))
         };

@@ -9,8 +9,10 @@ use crate::model::handoff::{Decision, Factors};
 use crate::model::id::SubtaskId;
 use crate::model::node::{Node, NodeKind};
 use crate::model::status::Status;
+use crate::model::time::Stamp;
+use crate::monitor::app::stance::Stance;
 use crate::monitor::input::action::Action;
-use crate::monitor::view::Scene;
+use crate::monitor::view::{Scene, pace, tree};
 use crate::monitor::view::text::{pad, span, width as cells};
 use crate::monitor::view::theme::Role;
 use crate::report::measure::{UNKNOWN, duration};
@@ -26,7 +28,7 @@ pub fn lines(scene: &Scene<'_>, ix: NodeIx, node: &Node, width: usize) -> Vec<Li
         Some(decision) => decided(&mut lines, scene, node, decision, width),
         None => undecided(&mut lines, scene, ix, node, width),
     }
-    now(&mut lines, scene, node, width);
+    now(&mut lines, scene, ix, node, width);
     lines
 }
 
@@ -49,23 +51,24 @@ fn step(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, node: &Node, width: u
     let steps = node.depends_on.as_deref().unwrap_or_default();
     for (nth, id) in steps.iter().enumerate() {
         let name = if nth == 0 { "after" } else { "" };
-        let Some(before) = sibling(scene, node, id) else {
+        let Some((ix, before)) = sibling(scene, node, id) else {
             lines.extend(field(scene, name, &format!("{id} (not on record)"), width, Role::Dim));
             continue;
         };
-        let word = before.status.word();
-        let sign = crate::monitor::view::tree::sign_of(scene, word);
-        let text = format!("{sign} {}: {}", title(before), word.as_str());
-        lines.extend(field(scene, name, &text, width, Role::of_status(word)));
+        let stance = scene.ui.stances.of(ix, before);
+        let (sign, _) = tree::sign(scene, ix, before);
+        let text = format!("{sign} {}: {}", title(before), stance.word());
+        lines.extend(field(scene, name, &text, width, tree::role_of(stance)));
     }
 }
 
 /// Returns the step of the same delegation with this id.
-fn sibling<'s>(scene: &Scene<'s>, node: &Node, id: &SubtaskId) -> Option<&'s Node> {
+fn sibling<'s>(scene: &Scene<'s>, node: &Node, id: &SubtaskId) -> Option<(NodeIx, &'s Node)> {
     let parent = scene.model.get(node.parent()?)?;
-    let is_it =
-        |child: &&Node| child.keys.iter().any(|key| key.subtask().is_some_and(|(_, step)| step == id));
-    parent.children().iter().filter_map(|child| scene.model.get(*child)).find(is_it)
+    let is_it = |(_, child): &(NodeIx, &Node)| {
+        child.keys.iter().any(|key| key.subtask().is_some_and(|(_, step)| step == id))
+    };
+    parent.children().iter().filter_map(|ix| Some((*ix, scene.model.get(*ix)?))).find(is_it)
 }
 
 fn decided(
@@ -274,14 +277,13 @@ fn undecided(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, ix: NodeIx, node
 }
 
 /// What it does now, or waits for.
-fn now(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, node: &Node, width: usize) {
+fn now(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, ix: NodeIx, node: &Node, width: usize) {
     section(lines, scene, "Now");
-    let word = node.status.word();
-    let since = node.clocks.since.map(|since| duration(scene.now.since(since)));
-    let since = since.map_or_else(String::new, |since| format!(", {since}"));
-    lines.extend(field(scene, "state", &format!("{}{since}", word.as_str()), width, Role::of_status(word)));
+    let stance = scene.ui.stances.of(ix, node);
+    let state = format!("{}{}", stance.word(), since(node, stance, scene.now));
+    lines.extend(field(scene, "state", &state, width, tree::role_of(stance)));
     let log = silence::log_of(&scene.ui.log, node);
-    if let Some(silence) = silence::explain(scene.model, node, log, scene.now) {
+    if let Some(silence) = silence::explain(scene.model, &scene.ui.stances, node, log, scene.now) {
         lines.extend(field(scene, "doing", &silence.words(), width, silence.role()));
     }
     for (name, action) in [("last action", &node.last_action), ("next action", &node.next_action)] {
@@ -294,6 +296,23 @@ fn now(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, node: &Node, width: us
     }
     if let Some(why) = node.status.why() {
         lines.extend(field(scene, "reason", why, width, Role::Text));
+    }
+}
+
+/// Returns for how long it has been so, where that is known of what is said.
+fn since(node: &Node, stance: Stance, now: Stamp) -> String {
+    let since = match stance {
+        Stance::Asks => pace::asked(node),
+        // The clock is that of the state that was told; what is below has its own.
+        Stance::Still(word) if word != node.status.word() => None,
+        Stance::WaitsForYou | Stance::Silent | Stance::Overdue => None,
+        Stance::Works | Stance::Still(_) => node.clocks.since,
+    };
+    let span = since.map(|since| duration(now.since(since)));
+    match span {
+        Some(span) if node.status.is_ended() => format!(", {span} ago"),
+        Some(span) => format!(" for {span}"),
+        None => String::new(),
     }
 }
 
@@ -316,8 +335,8 @@ fn waits(scene: &Scene<'_>, node: &Node) -> Option<(String, Role)> {
             let open: Vec<String> = steps
                 .iter()
                 .filter_map(|id| sibling(scene, node, id))
-                .filter(|step| !step.status.is_ended())
-                .map(title)
+                .filter(|(_, step)| !step.status.is_ended())
+                .map(|(_, step)| title(step))
                 .collect();
             let text = if open.is_empty() { "its turn".into() } else { open.join(", ") };
             Some((text, Role::Dim))
