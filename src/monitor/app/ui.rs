@@ -252,6 +252,8 @@ pub struct Drawn {
     pub list_lines: usize,
     /// How far the help can be scrolled.
     pub help_most: usize,
+    /// How many lines of it are seen at once.
+    pub help_height: usize,
     /// Whether something on screen moves or counts by itself.
     pub is_live: bool,
     /// Keys at the foot that were cut.
