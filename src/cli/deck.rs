@@ -128,7 +128,7 @@ impl Deck {
                 }
             }
         })?;
-        plain::run(&told, following.len())
+        plain::run(&told, following.len(), self.ascii || !speaks_utf8())
     }
 
     /// Shows one folder.

@@ -34,6 +34,34 @@ pub fn pad(text: &str, cells: usize) -> String {
     format!("{text}{}", " ".repeat(spaces))
 }
 
+/// Returns what stands for one of our signs where only plain characters are shown, as wide as it is. Letters
+/// of people's own words stay as they are.
+pub fn plain(sign: char) -> Option<&'static str> {
+    Some(match sign {
+        '…' => ".",
+        '·' | '–' | '−' | '─' | '━' => "-",
+        '│' | '┃' | '▎' | '‖' => "|",
+        '├' | '┤' | '└' | '╭' | '╮' | '╰' | '╯' => "+",
+        '≥' | '→' | '›' | '▸' => ">",
+        '‹' => "<",
+        '×' | '✖' => "x",
+        '✔' => "+",
+        '•' | '●' | '◉' => "*",
+        '○' | '◌' => "o",
+        '▾' => "v",
+        '↑' | '▲' => "^",
+        '█' | '▰' => "#",
+        '░' | '▱' => ".",
+        _ => return None,
+    })
+}
+
+/// Returns a text in which plain characters stand for our signs.
+pub fn in_plain(text: &str) -> String {
+    let mut letter = [0; 4];
+    text.chars().map(|c| plain(c).unwrap_or(c.encode_utf8(&mut letter)).to_owned()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,5 +75,15 @@ mod tests {
         assert_eq!(fit("abcd", 1), "…");
         assert_eq!(fit("abcd", 0), "");
         assert_eq!(pad("漢", 4), "漢  ");
+    }
+
+    #[test]
+    fn plain_characters_are_as_wide_as_what_they_stand_for() {
+        assert_eq!(in_plain("running → done: 3.1K … ≥$0.10 · –"), "running > done: 3.1K . >$0.10 - -");
+        assert_eq!(in_plain("Größe 漢"), "Größe 漢", "people's own words stay");
+        for sign in '\u{80}'..='\u{2fff}' {
+            let stands = plain(sign).map_or(0, width);
+            assert!(stands == 0 || (stands == 1 && width(&sign.to_string()) == 1), "{sign}");
+        }
     }
 }

@@ -447,11 +447,11 @@ fn an_agent_is_chosen_from_those_that_are_configured() {
     deck.press("D").type_in("write tests").press("tab tab down down enter");
     let handover =
         Handover { text: "write tests".into(), agent: Some("simulated".into()), ..Handover::default() };
-    assert_eq!(deck.effects, [Effect::Delegate(Box::new(handover))]);
+    assert_eq!(deck.effects, [Effect::Delegate(Some(SourceId(0)), Box::new(handover))]);
     deck.effects.clear();
     deck.press("D").type_in("write tests").press("enter");
     let handover = Handover { text: "write tests".into(), ..Handover::default() };
-    assert_eq!(deck.effects, [Effect::Delegate(Box::new(handover))]);
+    assert_eq!(deck.effects, [Effect::Delegate(Some(SourceId(0)), Box::new(handover))]);
 }
 
 #[test]
@@ -472,7 +472,7 @@ fn what_could_not_be_delegated_comes_back_as_it_was_filled_in() {
     }
     assert!(!text.contains('\u{1b}'));
     deck.press("enter");
-    assert_eq!(deck.effects, [Effect::Delegate(Box::new(handover))]);
+    assert_eq!(deck.effects, [Effect::Delegate(Some(SourceId(0)), Box::new(handover))]);
 }
 
 #[test]
@@ -483,7 +483,7 @@ fn a_form_that_comes_back_does_not_take_the_keys_of_the_one_in_front() {
     deck.news(News::NotDelegated { handover, why: "refused".into() });
     deck.type_in("ther").press("enter");
     let another = Handover { text: "another".into(), ..Handover::default() };
-    assert_eq!(deck.effects, [Effect::Delegate(Box::new(another))]);
+    assert_eq!(deck.effects, [Effect::Delegate(Some(SourceId(0)), Box::new(another))]);
     assert!(deck.has_form(), "the one that came back is still there");
 }
 

@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use quarterdeck::model::fact::{About, Fact, NodeFact, UsageReport};
+use quarterdeck::model::status::StatusWord;
 use quarterdeck::model::usage::{Count, Tokens};
 use quarterdeck::monitor::app::overview::{Overview, success};
+use quarterdeck::monitor::app::ui::View;
 use quarterdeck::report::measure;
 
 use super::deck::{Deck, ENGINE, ago, delegation, fleet, now, step};
@@ -112,6 +114,41 @@ fn the_history_filters_sorts_and_says_when_nothing_is_left() {
     assert!(text.contains("None of 3 matches the filter zzz."), "{text}");
     deck.press("esc");
     assert!(deck.text(120, 40).contains("Rename the crate"));
+}
+
+#[test]
+fn an_entry_of_the_history_is_opened_in_full() {
+    let mut deck = with_history();
+    let record = serde_json::json!({
+        "reason": "2 tests fail\u{1b}[2J",
+        "result": {"summary": "Renamed in 14 files."},
+        "subtasks": [{"title": "Rename it", "status": "done"}, {"subtaskId": "st-2", "status": "failed", "reason": "no"}],
+    });
+    deck.app.ui.past.entries[0].record = record.to_string().into();
+    deck.press("enter");
+    assert!(deck.has_form());
+    let text = deck.text(120, 40);
+    for part in
+        ["Rename the crate", "2 tests fail", "Renamed in 14 files.", "done  Rename it", "failed  st-2: no"]
+    {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
+    deck.press("enter");
+    assert!(!deck.has_form());
+}
+
+#[test]
+fn from_the_overview_a_key_leads_to_what_runs() {
+    let mut deck = Deck::of(fleet());
+    deck.press("3");
+    deck.draw(120, 40);
+    deck.press("enter");
+    assert_eq!(deck.view(), View::Tree);
+    let (_, node) = deck.app.ui.selected(&deck.app.model).unwrap();
+    assert_eq!(node.status.word(), StatusWord::Running);
+    let mut deck = Deck::new();
+    deck.press("3 enter");
+    assert_eq!((deck.view(), deck.said()), (View::Overview, "Nothing runs now."));
 }
 
 #[test]

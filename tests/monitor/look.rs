@@ -29,6 +29,28 @@ const SCREENS: [(&str, &str); 18] = [
     ("keep-settings", "6 G enter"),
 ];
 
+#[test]
+fn plain_characters_are_all_that_is_drawn_where_nothing_else_can_be_shown() {
+    for (wide, high) in [(40, 12), (80, 24), (120, 40), (200, 60)] {
+        for (name, keys) in SCREENS {
+            let mut deck = Deck::of(fleet());
+            deck.app.ui.settings.ascii = true;
+            deck.wait(1);
+            deck.draw(wide, high);
+            deck.press(keys);
+            for _ in 0..7 {
+                let text = deck.text(wide, high);
+                let odd: String = text.chars().filter(|c| !c.is_ascii()).collect();
+                assert!(odd.is_empty(), "{odd:?} in {name} at {wide}x{high}\n{text}");
+                if !keys.is_empty() {
+                    break;
+                }
+                deck.press("]");
+            }
+        }
+    }
+}
+
 fn shots(name: &str, deck: &mut Deck, (width, height): (u16, u16)) {
     let buffer = deck.draw(width, height);
     let theme = &deck.app.theme;

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
+use quarterdeck::monitor::app::ui::Layer;
 use quarterdeck::monitor::app::update::palette::matching;
 use quarterdeck::monitor::input::action::{Action, Group};
 use quarterdeck::monitor::input::keymap::{Context, Keymap};
@@ -35,6 +36,34 @@ fn the_help_names_each_action_with_its_keys() {
         let line = line.unwrap_or_else(|| panic!("the help does not name {}", action.name()));
         if let Some(key) = deck.app.keys.hint(*action) {
             assert!(line.contains(&key), "{line:?} does not name {key:?}");
+        }
+    }
+}
+
+#[test]
+fn the_help_names_a_key_that_people_know_and_pages_by_what_is_seen() {
+    let mut deck = Deck::of(fleet());
+    deck.press("?");
+    let text = deck.text(100, 30);
+    assert!(text.contains("esc close"), "{text}");
+    let shown = deck.app.ui.drawn.help_height;
+    assert!(shown > 20, "{shown}");
+    deck.press("pgdn");
+    let [Layer::Help { scroll }] = deck.app.ui.layers.as_slice() else { panic!("{:?}", deck.app.ui.layers) };
+    assert_eq!(*scroll, shown - 1, "a line of what was seen stays in sight");
+}
+
+#[test]
+fn the_help_of_a_narrow_screen_cuts_no_name_and_no_key() {
+    let mut deck = Deck::of(fleet());
+    deck.press("?");
+    let text = deck.text(40, 400);
+    let words: HashSet<&str> = text.split_whitespace().collect();
+    for action in Action::ALL {
+        assert!(words.contains(action.name()), "{} is cut", action.name());
+        for key in deck.app.keys.keys_of(Context::Normal, *action) {
+            let last = key.split_whitespace().last().unwrap().to_owned();
+            assert!(words.contains(last.as_str()), "the key {key} of {} is cut", action.name());
         }
     }
 }

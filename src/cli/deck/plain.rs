@@ -8,12 +8,13 @@ use crate::cli::{Outcome, now};
 use crate::model::Model;
 use crate::monitor::app::effect::News;
 use crate::monitor::plain::Announcer;
+use crate::report::cells::in_plain;
 
 /// Deadlines and silence are looked at this often.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Tells what changes, until nobody reads any more.
-pub(super) fn run(news: &Receiver<News>, mut unread: usize) -> Outcome {
+pub(super) fn run(news: &Receiver<News>, mut unread: usize, is_ascii: bool) -> Outcome {
     let (mut model, mut announcer) = (Model::default(), Announcer::default());
     let mut has_begun = false;
     loop {
@@ -37,6 +38,7 @@ pub(super) fn run(news: &Receiver<News>, mut unread: usize) -> Outcome {
             announcer.begin(&model, now())
         };
         for line in lines {
+            let line = if is_ascii { in_plain(&line) } else { line };
             if !told(&line)? {
                 return Ok(ExitCode::SUCCESS);
             }

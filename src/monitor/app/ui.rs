@@ -253,6 +253,8 @@ pub struct Drawn {
     pub list_lines: usize,
     /// How far the help can be scrolled.
     pub help_most: usize,
+    /// How many lines of it are seen at once.
+    pub help_height: usize,
     /// Whether something on screen works, and so moves by itself.
     pub is_live: bool,
     /// Whether something on screen waits, and the time that it has waited is shown.

@@ -9,6 +9,7 @@ mod layer;
 mod motion;
 mod news;
 pub mod palette;
+mod past;
 mod settings;
 mod tools;
 

@@ -6,7 +6,7 @@ use ratatui::text::Line;
 
 use super::Scene;
 use super::dialog::overlay;
-use super::text::{fit, pad, put, put_line, span, wrap_line};
+use super::text::{fit, pad, put, put_line, span, width, wrap_line};
 use super::theme::Role;
 use crate::monitor::input::action::{Action, Group};
 use crate::monitor::input::keymap::Context;
@@ -16,9 +16,12 @@ const WIDEST: u16 = 106;
 /// The columns of the keys and of the names.
 const KEYS: usize = 18;
 const NAMES: usize = 18;
+/// Where what an action does begins beside them, and how far it is moved in below them.
+const LEAD: usize = 2 + KEYS + 1 + NAMES + 1;
+const INDENT: usize = 4;
 
-/// Draws the help over the screen; returns how far it can be scrolled.
-pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, scroll: usize) -> usize {
+/// Draws the help over the screen; returns how far it can be scrolled, and how many lines it shows at once.
+pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, scroll: usize) -> (usize, usize) {
     let wide = WIDEST.min(area.width.saturating_sub(2));
     let lines = lines(scene, usize::from(wide.saturating_sub(4)));
     let high = u16::try_from(lines.len() + 3).unwrap_or(u16::MAX);
@@ -30,7 +33,9 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, scroll: usize) ->
         put_line(buf, Rect { y, height: 1, ..body }, line);
     }
     let foot = Rect { y: inner.bottom().saturating_sub(1), height: 1, ..inner };
-    let close = scene.keys.hint(Action::DialogNo).unwrap_or_default();
+    // Of several keys one that is no letter: escape is what people try first.
+    let keys = scene.keys.keys_of(Context::Dialog, Action::DialogNo);
+    let close = keys.iter().find(|key| key.chars().count() > 1).or(keys.first()).cloned().unwrap_or_default();
     let x = put(buf, foot, foot.x, &close, scene.style(Role::Key));
     let x = put(buf, foot, x, " close   ", scene.style(Role::Dim));
     let more = lines.len().saturating_sub(from + usize::from(body.height));
@@ -39,12 +44,11 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, scroll: usize) ->
         let x = put(buf, foot, x, &down, scene.style(Role::Key));
         put(buf, foot, x, &format!(" {more} lines more"), scene.style(Role::Dim));
     }
-    most
+    (most, usize::from(body.height))
 }
 
 /// Returns the lines of the help; what an action does is wrapped rather than cut.
 pub fn lines(scene: &Scene<'_>, wide: usize) -> Vec<Line<'static>> {
-    let lead = 2 + KEYS + 1 + NAMES + 1;
     let mut lines = Vec::new();
     for group in Group::ALL {
         if !lines.is_empty() {
@@ -55,21 +59,46 @@ pub fn lines(scene: &Scene<'_>, wide: usize) -> Vec<Line<'static>> {
         for action in Action::ALL.iter().filter(|action| action.group() == *group) {
             let keys = scene.keys.keys_of(context, *action);
             let keys = if keys.is_empty() { "by name".to_owned() } else { keys.join(" ") };
-            // On a narrow screen what it does stands below its name.
-            let is_beside = wide >= lead + 20;
-            let indent = if is_beside { lead } else { 4 };
-            let mut says = wrap_line(action.describe(), wide.saturating_sub(indent).max(8)).into_iter();
-            let mut spans = vec![
-                span(format!("  {} ", pad(&fit(&keys, KEYS), KEYS)), scene.style(Role::Key)),
-                span(format!("{} ", pad(action.name(), NAMES)), scene.style(Role::Text)),
-            ];
-            if is_beside {
-                spans.push(span(says.next().unwrap_or_default(), scene.style(Role::Dim)));
+            if wide >= LEAD + 20 {
+                lines.extend(beside(scene, *action, &keys, wide));
+            } else {
+                lines.extend(below(scene, *action, &keys, wide));
             }
-            lines.push(Line::from(spans));
-            let rest = says.map(|line| span(format!("{}{line}", " ".repeat(indent)), scene.style(Role::Dim)));
-            lines.extend(rest.map(Line::from));
         }
     }
+    lines
+}
+
+/// Keys, name and what it does, side by side.
+fn beside(scene: &Scene<'_>, action: Action, keys: &str, wide: usize) -> Vec<Line<'static>> {
+    let mut says = wrap_line(action.describe(), wide.saturating_sub(LEAD)).into_iter();
+    let first = vec![
+        span(format!("  {} ", pad(&fit(keys, KEYS), KEYS)), scene.style(Role::Key)),
+        span(format!("{} ", pad(action.name(), NAMES)), scene.style(Role::Text)),
+        span(says.next().unwrap_or_default(), scene.style(Role::Dim)),
+    ];
+    let rest =
+        says.map(|line| Line::from(span(format!("{}{line}", " ".repeat(LEAD)), scene.style(Role::Dim))));
+    std::iter::once(Line::from(first)).chain(rest).collect()
+}
+
+/// On a narrow screen: the name and its keys, and below them what it does.
+fn below(scene: &Scene<'_>, action: Action, keys: &str, wide: usize) -> Vec<Line<'static>> {
+    let name = format!("  {}  ", action.name());
+    let indented = |text: &str, role: Role| -> Vec<Line<'static>> {
+        let lines = wrap_line(text, wide.saturating_sub(INDENT).max(8)).into_iter();
+        lines
+            .map(|line| Line::from(span(format!("{}{line}", " ".repeat(INDENT)), scene.style(role))))
+            .collect()
+    };
+    let is_short = width(&name) + width(keys) <= wide;
+    let mut lines = vec![Line::from(span(name, scene.style(Role::Text)))];
+    if is_short {
+        let first = lines.iter_mut().next();
+        first.into_iter().for_each(|line| line.spans.push(span(keys, scene.style(Role::Key))));
+    } else {
+        lines.extend(indented(keys, Role::Key));
+    }
+    lines.extend(indented(action.describe(), Role::Dim));
     lines
 }

@@ -98,13 +98,18 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) -> Drawn {
     footer::keys(places.keys, buf, scene);
     for layer in &scene.ui.layers {
         match layer {
-            Layer::Help { scroll } => drawn.help_most = help::render(area, buf, scene, *scroll),
+            Layer::Help { scroll } => {
+                (drawn.help_most, drawn.help_height) = help::render(area, buf, scene, *scroll)
+            }
             Layer::Form(form) => dialog::form(area, buf, scene, form),
             Layer::Palette(palette) => dialog::palette(area, buf, scene, palette),
             Layer::Prompt(prompt) => dialog::prompt(places.keys, buf, scene, prompt),
         }
     }
     footer::toasts(places.receipts, buf, scene);
+    if scene.ui.settings.ascii {
+        super::text::make_plain(area, buf);
+    }
     drawn
 }
 

@@ -74,6 +74,19 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Puts plain characters in the place of signs that the parts of a frame have in common: an ellipsis, a dash.
+pub fn make_plain(area: Rect, buf: &mut Buffer) {
+    for place in area.positions() {
+        let Some(cell) = buf.cell_mut(place).filter(|cell| !cell.symbol().is_ascii()) else { continue };
+        let mut chars = cell.symbol().chars();
+        if let (Some(sign), None) = (chars.next(), chars.next())
+            && let Some(stands) = crate::report::cells::plain(sign)
+        {
+            cell.set_symbol(stands);
+        }
+    }
+}
+
 /// Wraps one line.
 pub fn wrap_line(line: &str, most: usize) -> Vec<String> {
     let most = most.max(1);

@@ -118,7 +118,7 @@ fn after_typing(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     }
 }
 
-/// How far a page goes in what lies over the screen.
+/// How far a page goes in the palette.
 const PAGE: usize = 10;
 
 /// Opens the help over a dialog, or closes it.
@@ -139,6 +139,8 @@ pub fn act(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
         _ => {}
     }
     let most = ui.drawn.help_most;
+    // A line of what was seen stays in sight.
+    let page = ui.drawn.help_height.saturating_sub(1).max(1);
     match ui.layers.last_mut() {
         Some(Layer::Form(form)) => move_in_form(form, action),
         Some(Layer::Palette(palette)) => {
@@ -155,8 +157,8 @@ pub fn act(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
         Some(Layer::Help { scroll }) => {
             *scroll = match action {
                 Action::DialogUp | Action::DialogPrevious => scroll.saturating_sub(1),
-                Action::DialogNext | Action::DialogToggle | Action::PageDown => scroll.saturating_add(PAGE),
-                Action::PageUp => scroll.saturating_sub(PAGE),
+                Action::DialogNext | Action::DialogToggle | Action::PageDown => scroll.saturating_add(page),
+                Action::PageUp => scroll.saturating_sub(page),
                 Action::Top => 0,
                 Action::Bottom => most,
                 _ => scroll.saturating_add(1),

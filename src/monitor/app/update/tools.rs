@@ -9,6 +9,7 @@ use crate::model::status::StatusWord;
 use crate::monitor::app::dialog::{Form, Note, Tone, ask};
 use crate::monitor::app::effect::Effect;
 use crate::monitor::app::needs::Need;
+use crate::monitor::app::overview::Overview;
 use crate::monitor::app::ui::{Layer, Pane, Tab, Ui, View};
 
 /// Shows another view.
@@ -45,8 +46,22 @@ pub fn open(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
         View::NeedsMe => open_need(ui, cx),
         View::Sessions => jump(ui, cx),
         View::Settings => open_setting(ui, cx),
-        View::Overview | View::History => Vec::new(),
+        View::Overview => open_running(ui, cx),
+        View::History => super::past::open(ui),
     }
+}
+
+/// Goes to what works now: the first of the overview.
+fn open_running(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    let counted = ui.overview.as_ref().map(|(_, sums)| sums.running.clone());
+    let running = counted.unwrap_or_else(|| Overview::of(cx.model, cx.now).running);
+    let Some(ix) = running.into_iter().find(|ix| cx.model.get(*ix).is_some()) else {
+        ui.say("Nothing runs now.", false, cx.now);
+        return Vec::new();
+    };
+    ui.view = View::Tree;
+    super::find::go_to(ui, cx, ix);
+    super::motion::follow(ui, cx)
 }
 
 fn open_node(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {

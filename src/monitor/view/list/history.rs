@@ -129,6 +129,11 @@ fn draw_detail(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, entry: &PastEntr
     lines.truncate(usize::from(area.height.saturating_sub(1)));
     put_lines(area, buf, &lines);
     let foot = Rect { y: area.bottom().saturating_sub(1), height: 1, ..area };
-    let dealing = [(Action::Export, "export"), (Action::Filter, "filter"), (Action::Sort, "sort")];
+    let dealing = [
+        (Action::Open, "in full"),
+        (Action::Export, "export"),
+        (Action::Filter, "filter"),
+        (Action::Sort, "sort"),
+    ];
     keys(foot, buf, scene, None, &dealing);
 }
