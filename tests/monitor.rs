@@ -22,6 +22,8 @@ mod motion;
 mod props;
 #[path = "monitor/reach.rs"]
 mod reach;
+#[path = "monitor/stance.rs"]
+mod stance;
 
 #[path = "model_facts/mod.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]
