@@ -26,6 +26,8 @@ mod reach;
 mod sources;
 #[path = "monitor/toasts.rs"]
 mod toasts;
+#[path = "monitor/stance.rs"]
+mod stance;
 
 #[path = "model_facts/mod.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]

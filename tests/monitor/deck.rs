@@ -377,7 +377,7 @@ pub fn fleet() -> Vec<Telling> {
 }
 
 impl Telling {
-    fn took_since(self, seconds: i64) -> Self {
+    pub fn took_since(self, seconds: i64) -> Self {
         self.at(ago(seconds), NodeFact::Clock(Clock::Started, ago(seconds))).is("running")
     }
 }

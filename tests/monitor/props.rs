@@ -3,11 +3,14 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use quarterdeck::model::delta::Delta;
+use quarterdeck::model::node::Node;
 use quarterdeck::model::status::WORDS;
 use quarterdeck::model::time::Stamp;
 use quarterdeck::model::usage::Spend;
 use quarterdeck::monitor::app::needs::Need;
 use quarterdeck::monitor::app::sessions::is_session;
+use quarterdeck::monitor::app::stance::Stances;
 use quarterdeck::monitor::app::ui::View;
 use quarterdeck::monitor::input::action::Action;
 use ratatui::layout::Rect;
@@ -79,6 +82,17 @@ fn check(deck: &mut Deck) {
     sessions.sort();
     kept.sort();
     assert_eq!(kept, sessions);
+    let mut counted = Stances::default();
+    let everything = Delta { added: model.nodes().map(|(ix, _)| ix).collect(), ..Delta::default() };
+    counted.update(model, &everything);
+    assert_eq!(ui.stances, counted);
+    for (ix, _) in model.nodes() {
+        let is_asking = |node: &Node| {
+            !node.status.is_ended() && node.more().is_some_and(|more| !more.questions.is_empty())
+        };
+        let asks = model.subtree(ix).skip(1).any(|(_, node)| is_asking(node));
+        assert_eq!(ui.stances.asks_below(ix), asks);
+    }
     let mut spend = Spend::default();
     for root in model.roots() {
         spend.add(&model.get(root).unwrap().subtree_spend());

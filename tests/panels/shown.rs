@@ -123,7 +123,7 @@ fn tokens_that_nobody_told_are_not_nought() {
     deck.used(500, step("st-1"), "m", quarterdeck::model::usage::Tokens::default(), None);
     deck.select(&step("st-1"));
     let text: Vec<String> = deck.tokens(60).iter().map(ToString::to_string).collect();
-    assert_eq!(text[..3], ["– tokens  no budget set", "in –  out –  cache –  think –", "no price as told"]);
+    assert_eq!(text[..3], ["– tokens  no budget set", "in –  out –  cache –  think –", "no price known"]);
 }
 
 #[test]

@@ -10,7 +10,8 @@ use crate::world::*;
 /// Returns the words for a step that has run since second 10 and last gave a sign at second 590.
 fn words(deck: &Deck) -> Option<String> {
     let (_, node) = deck.selected();
-    explain(&deck.model, &deck.ui.stances, node, log_of(&deck.ui.log, node), deck.scene().now).map(|silence| silence.words())
+    explain(&deck.model, &deck.ui.stances, node, log_of(&deck.ui.log, node), deck.scene().now)
+        .map(|silence| silence.words())
 }
 
 fn running() -> Deck {

@@ -294,8 +294,7 @@ impl Stances {
     }
 
     fn drop_if_empty(&mut self, ix: NodeIx) {
-        let is_empty =
-            |entry: &Entry| entry.own == Counts::default() && entry.below == Counts::default();
+        let is_empty = |entry: &Entry| entry.own == Counts::default() && entry.below == Counts::default();
         if self.known.get(&ix).is_some_and(is_empty) {
             self.known.remove(&ix);
         }

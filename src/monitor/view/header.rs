@@ -141,10 +141,8 @@ fn urgent(scene: &Scene<'_>, is_short: bool) -> Vec<Piece> {
     let needs = u32::try_from(scene.ui.needs.len()).unwrap_or(u32::MAX);
     let need = if needs == 1 { "needs me" } else { "need me" };
     let works = scene.sign(symbol(StatusWord::Running), "*");
-    let counts = [
-        (needs, need, "!", Role::Warn),
-        (scene.ui.stances.working(), "running", works, Role::StatusRunning),
-    ];
+    let counts =
+        [(needs, need, "!", Role::Warn), (scene.ui.stances.working(), "running", works, Role::StatusRunning)];
     let told = counts.into_iter().filter(|(count, ..)| *count > 0);
     told.map(|(count, words, sign, role)| {
         let text = if is_short { format!("{sign}{count} ") } else { format!("{count} {words}  ") };

@@ -53,9 +53,7 @@ impl Columns {
             66..74 => Self { who: 9, left: 0, ..short },
             74..92 => Self { who: 9, cost: 8, ..short },
             92..120 => Self { who: 10, count: 6, left: 5, tokens: 7, cost: 8, ..short },
-            120..150 => {
-                Self { who: 12, model: 0, bar: 12, count: 8, time: 7, left: 5, tokens: 7, cost: 8 }
-            }
+            120..150 => Self { who: 12, model: 0, bar: 12, count: 8, time: 7, left: 5, tokens: 7, cost: 8 },
             _ => Self { who: 14, model: 16, bar: 12, count: 8, time: 8, left: 6, tokens: 8, cost: 9 },
         }
     }
@@ -271,9 +269,10 @@ fn waits_for(scene: &Scene<'_>, node: &Node) -> Option<String> {
     let siblings = node.parent().and_then(|parent| scene.model.get(parent));
     let siblings = siblings.map(Node::children).unwrap_or_default();
     let open = node.depends_on.iter().flatten().filter_map(|id| {
-        let step = siblings.iter().filter_map(|child| scene.model.get(*child)).find(|child| {
-            child.keys.iter().any(|key| key.subtask().is_some_and(|(_, step)| step == id))
-        })?;
+        let step = siblings
+            .iter()
+            .filter_map(|child| scene.model.get(*child))
+            .find(|child| child.keys.iter().any(|key| key.subtask().is_some_and(|(_, step)| step == id)))?;
         (!step.status.is_ended()).then(|| label(step))
     });
     let open: Vec<String> = open.collect();

@@ -58,13 +58,15 @@ fn parties(
 /// Returns who gave it where no record tells: whoever works on what it belongs to, else that one's name.
 fn giver(scene: &Scene<'_>, node: &Node) -> String {
     let parent = node.parent().and_then(|parent| scene.model.get(parent));
-    parent.map_or_else(|| UNKNOWN.to_owned(), |up| up.agent.as_deref().map_or_else(|| title(up), str::to_owned))
+    parent
+        .map_or_else(|| UNKNOWN.to_owned(), |up| up.agent.as_deref().map_or_else(|| title(up), str::to_owned))
 }
 
 /// Returns how deep it is, and how deep it may go: `1/3`. Where nobody told, the tree tells: each delegation on
 /// the way to it is a level.
 pub fn depth(scene: &Scene<'_>, ix: NodeIx, node: &Node) -> String {
-    let above = || std::iter::once(node).chain(scene.model.ancestors(ix).filter_map(|up| scene.model.get(up)));
+    let above =
+        || std::iter::once(node).chain(scene.model.ancestors(ix).filter_map(|up| scene.model.get(up)));
     let counted = || above().filter(|up| up.kind == NodeKind::Delegation).count().max(1);
     let told = node.more().and_then(|more| more.depth);
     let depth = told.map_or_else(|| counted().to_string(), |depth| depth.to_string());

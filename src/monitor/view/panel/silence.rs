@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use crate::model::{Model, NodeIx};
 use crate::model::key::{NodeKey, SourceKind};
 use crate::model::node::{Node, NodeKind};
 use crate::model::status::{Status, StatusWord, Trouble};
 use crate::model::time::Stamp;
+use crate::model::{Model, NodeIx};
 use crate::monitor::app::log::{Log, What};
 use crate::monitor::app::stance::{Stance, Stances};
 use crate::monitor::view::theme::Role;
@@ -100,7 +100,8 @@ impl Silence {
         match self {
             Self::WaitsForYou { .. }
             | Self::WaitsForChild { state: Stance::Asks, .. }
-            | Self::RateLimited { .. } | Self::NoSign { .. } => Role::Warn,
+            | Self::RateLimited { .. }
+            | Self::NoSign { .. } => Role::Warn,
             Self::ProcessGone { .. } => Role::Error,
             Self::WaitsForChild { .. } | Self::Unheard => Role::Dim,
             Self::InTool { .. } | Self::Thinking { .. } | Self::Works { .. } => Role::StatusRunning,
@@ -160,7 +161,8 @@ fn child(model: &Model, stances: &Stances, node: &Node) -> Option<Silence> {
     let works_below = |(.., child): &(Stance, NodeIx, &Node)| {
         child.rollup().is_some_and(|rollup| rollup.descendants.of(StatusWord::Running) > 0)
     };
-    let (state, ix, child) = first.min_by_key(|(state, ..)| rank(*state)).or_else(|| states().find(works_below))?;
+    let (state, ix, child) =
+        first.min_by_key(|(state, ..)| rank(*state)).or_else(|| states().find(works_below))?;
     if let Some(asks) = asking(model, stances, ix, state) {
         return Some(Silence::WaitsForChild { title: title(asks), state: Stance::Asks, others: 0 });
     }

@@ -12,9 +12,9 @@ use crate::model::status::Status;
 use crate::model::time::Stamp;
 use crate::monitor::app::stance::Stance;
 use crate::monitor::input::action::Action;
-use crate::monitor::view::{Scene, pace, tree};
 use crate::monitor::view::text::{pad, span, width as cells};
 use crate::monitor::view::theme::Role;
+use crate::monitor::view::{Scene, pace, tree};
 use crate::report::measure::{UNKNOWN, duration};
 use crate::report::text::title;
 

@@ -1,0 +1,165 @@
+//! What a node really does: what turns, what stands, what is promised, and that nothing is drawn for nothing.
+
+use quarterdeck::model::NodeIx;
+use quarterdeck::model::key::NodeKey;
+use quarterdeck::model::status::StatusWord;
+use quarterdeck::monitor::app::stance::Stance;
+
+use super::deck::{Deck, Telling, delegation, fleet, foreign, step};
+
+fn ix(deck: &Deck, id: &str, step: Option<&str>) -> NodeIx {
+    let key = match step {
+        Some(step) => NodeKey::Subtask(id.into(), step.into()),
+        None => NodeKey::Delegation(id.into()),
+    };
+    deck.app.model.find(&key).unwrap()
+}
+
+fn stance(deck: &Deck, id: &str, step: Option<&str>) -> Stance {
+    let ix = ix(deck, id, step);
+    deck.app.ui.stances.of(ix, deck.app.model.get(ix).unwrap())
+}
+
+/// A delegation that runs, one of whose two steps is done, and the other one in this state.
+fn with(second: Telling) -> Deck {
+    Deck::of([
+        delegation("del-a").titled("Migrate").took_since(600),
+        step("del-a", "st-1").titled("Plan").is("done").took(600, 300),
+        second.titled("Write the migration"),
+        step("del-a", "st-3").titled("Test").is("queued"),
+    ])
+}
+
+fn row(deck: &mut Deck, title: &str) -> String {
+    let text = deck.text(120, 40);
+    text.lines().find(|line| line.contains(title)).unwrap_or_else(|| panic!("{text}")).to_owned()
+}
+
+#[test]
+fn a_delegation_works_while_a_step_of_it_does() {
+    let mut deck = with(step("del-a", "st-2").runs_in("ses-1", 200));
+    assert_eq!(stance(&deck, "del-a", None), Stance::Works);
+    assert_eq!(deck.app.ui.stances.working(), 1);
+    assert!(row(&mut deck, "Migrate").contains('~'), "it is estimated");
+    assert!(deck.app.ui.drawn.is_live);
+}
+
+#[test]
+fn what_waits_for_a_person_stands_still_promises_nothing_and_does_not_run() {
+    let mut deck = with(step("del-a", "st-2").runs_in("ses-1", 200).asks("q-1", "Drop the table?"));
+    assert_eq!(stance(&deck, "del-a", Some("st-2")), Stance::Asks);
+    assert_eq!(stance(&deck, "del-a", None), Stance::WaitsForYou);
+    assert_eq!(deck.app.ui.stances.working(), 0);
+    let (whole, part) = (row(&mut deck, "Migrate"), row(&mut deck, "Write the mig"));
+    assert!(whole.contains("? Migrate") && whole.contains("needs me"), "{whole}");
+    assert!(part.contains("? Write") && part.contains("asks"), "{part}");
+    for line in [&whole, &part] {
+        assert!(!line.contains('~'), "{line}");
+    }
+    assert!(!deck.text(120, 40).contains("1 running"));
+    assert!(!deck.app.ui.drawn.is_live);
+    // The clock of its work stands too: asked after seventy seconds.
+    assert!(part.contains("1m10s"), "{part}");
+    deck.wait(60);
+    assert_eq!(row(&mut deck, "Write the mig"), part);
+}
+
+#[test]
+fn what_is_paused_stands_still_and_so_does_its_clock() {
+    let mut deck = with(step("del-a", "st-2").runs_in("ses-1", 200).is("paused"));
+    assert_eq!(stance(&deck, "del-a", None), Stance::Still(StatusWord::Paused));
+    let line = row(&mut deck, "Write the mig");
+    assert!(line.contains("paused") && line.contains("2m20s"), "{line}");
+    deck.wait(600);
+    assert_eq!(row(&mut deck, "Write the mig"), line);
+    assert!(!row(&mut deck, "Migrate").contains('~'));
+    assert!(!deck.app.ui.drawn.is_live);
+}
+
+#[test]
+fn what_is_overdue_or_only_queued_is_not_said_to_work() {
+    let deck = with(step("del-a", "st-2").runs_in("ses-1", 200).until(super::deck::ago(40)));
+    let mut deck = deck;
+    deck.wait(1);
+    assert_eq!(stance(&deck, "del-a", Some("st-2")), Stance::Overdue);
+    assert_eq!(stance(&deck, "del-a", None), Stance::Overdue);
+    assert_eq!(stance(&deck, "del-a", None).word(), "overdue");
+    let mut deck = with(step("del-a", "st-2").is("queued"));
+    assert_eq!(stance(&deck, "del-a", None), Stance::Still(StatusWord::Queued));
+    assert!(row(&mut deck, "Test").contains("queued"));
+}
+
+#[test]
+fn while_nothing_works_nothing_moves_in_any_view() {
+    let mut deck = Deck::of([
+        delegation("del-a").titled("Migrate").took_since(600),
+        step("del-a", "st-1").titled("Ask").runs_in("ses-1", 200).asks("q-1", "Drop the table?"),
+        delegation("del-b").titled("Paused").took_since(600),
+        step("del-b", "st-1").titled("Wait").is("paused"),
+        step("del-b", "st-2").titled("Later").is("queued"),
+        delegation("del-c").titled("Split").is("offered"),
+    ]);
+    for view in ["1", "2", "3", "5"] {
+        deck.press(view);
+        deck.draw(120, 40);
+        assert!(!deck.app.ui.drawn.is_live, "view {view}");
+    }
+    // A session that stands alone, and works.
+    deck.tell([foreign("notes").titled("Notes").is("running")]);
+    deck.press("1");
+    deck.draw(120, 40);
+    assert!(deck.app.ui.drawn.is_live);
+}
+
+#[test]
+fn a_parent_names_the_step_that_asks() {
+    let mut deck = with(step("del-a", "st-2").runs_in("ses-1", 200).asks("q-1", "Drop the table?"));
+    let text = deck.text(200, 60);
+    assert!(text.contains("waiting for Write the migration (waits for you)"), "{text}");
+}
+
+#[test]
+fn the_answer_is_in_the_header_however_narrow_the_screen_is() {
+    let mut deck = Deck::of(fleet());
+    deck.wait(1);
+    let first = |deck: &mut Deck, width| deck.text(width, 24).lines().next().unwrap_or_default().to_owned();
+    for width in [44, 60, 80, 120, 200] {
+        let line = first(&mut deck, width);
+        assert!(line.contains("4 need me") && line.contains("2 running"), "{width}: {line}");
+    }
+    for width in [16, 20, 24] {
+        let line = first(&mut deck, width);
+        assert!(line.contains("!4") && line.contains("◐2"), "{width}: {line}");
+    }
+    let line = first(&mut deck, 200);
+    assert!(line.contains("depth 1 · 4 children"), "{line}");
+}
+
+#[test]
+fn the_first_screen_shows_what_lives_with_what_is_below_it() {
+    let past =
+        (0..40).map(|nth| delegation(&format!("del-{nth:02}")).titled("Old").is("done").took(900, 800));
+    let mut deck = Deck::of(past.chain(fleet()));
+    let text = deck.text(40, 12);
+    for title in ["Audit cleanup", "Delete orph", "Fix broken"] {
+        assert!(text.contains(title), "{title}\n{text}");
+    }
+}
+
+#[test]
+fn the_main_controls_are_at_the_foot_also_where_they_cannot_be_done() {
+    let mut deck = Deck::of(fleet());
+    for width in [80, 120, 160] {
+        let text = deck.text(width, 24);
+        let foot = text.lines().last().unwrap_or_default();
+        for word in ["pause", "resume", "cancel", "retry", "skip", "help", "quit"] {
+            assert!(foot.contains(word), "{width} {word}: {foot}");
+        }
+    }
+    deck.press("2");
+    let text = deck.text(120, 24);
+    let foot = text.lines().last().unwrap_or_default();
+    for word in ["answer", "approve", "retry", "skip", "open"] {
+        assert!(foot.contains(word), "{word}: {foot}");
+    }
+}
