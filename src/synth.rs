@@ -40,12 +40,18 @@ impl Fleet {
         let total = self.ended + self.live;
         (0..total).flat_map(move |nth| {
             let stage = fleet.stage(nth);
-            // A new one every minute; the last live one began a few minutes ago.
+            // A new one every minute, the last some minutes ago.
             let minutes = u64::try_from(total - nth).unwrap_or(0);
-            let start = Stamp::from_millis(
-                fleet.now.millis() - i64::try_from(minutes * 60_000).unwrap_or(i64::MAX) - 240_000,
-            );
-            story::delegation(&mut dice, nth, fleet.subtasks, start, stage)
+            let start = before(fleet.now, minutes * 60_000 + 240_000);
+            let tell = |dice: &mut Dice, start| story::delegation(dice, nth, fleet.subtasks, start, stage);
+            if stage == Stage::Over {
+                return tell(&mut dice, start);
+            }
+            // What is live spoke a moment ago: told once to see how long it takes, and again from its start.
+            let quiet = 4_000 + dice.below(50_000);
+            let last = tell(&mut dice.clone(), start).last().map_or(start, |(at, _)| *at);
+            let took = u64::try_from(last.millis() - start.millis()).unwrap_or(0);
+            tell(&mut dice, before(fleet.now, took + quiet))
         })
     }
 
@@ -59,6 +65,10 @@ impl Fleet {
             Some(_) => Stage::UnderWay,
         }
     }
+}
+
+fn before(now: Stamp, millis: u64) -> Stamp {
+    Stamp::from_millis(now.millis() - i64::try_from(millis).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]
@@ -98,6 +108,16 @@ mod tests {
             }
         }
         assert!(done > 20, "{done}");
+    }
+
+    #[test]
+    fn nothing_happens_after_now_and_what_is_live_spoke_in_the_last_minute() {
+        let fleet = fleet();
+        assert!(fleet.events().all(|(at, _)| at <= fleet.now));
+        let live: Vec<Line> =
+            fleet.events().skip_while(|(_, body)| !matches!(body, Body::Asked(_))).collect();
+        let (asked, _) = live.first().unwrap();
+        assert!(fleet.now.since(*asked) < std::time::Duration::from_mins(1), "{asked}");
     }
 
     #[test]

@@ -187,7 +187,7 @@ fn made_up(app: &mut App, now: Stamp) {
         SourceId(0),
         SourceFact::Opened { kind: SourceKind::Engine, root: ".quarterdeck".into() },
     )];
-    let fleet = Fleet { ended: 5, live: 3, subtasks: 6, seed: 4, now };
+    let fleet = Fleet { ended: 4, live: 4, subtasks: 6, seed: 9, now };
     let began = p::EngineTurn { pid: Some(4711), epoch: Some(1), ..p::EngineTurn::default() };
     let began = std::iter::once((now, Body::EngineStarted(began)));
     for (seq, (at, body)) in (1..).zip(began.chain(fleet.events())) {
