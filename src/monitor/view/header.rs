@@ -24,13 +24,11 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
     buf.set_style(area, scene.style(Role::Header));
     let cells = usize::from(area.width);
     let (urgent, rest) = (urgent(scene, false), rest(scene));
-    let (mut left, mut right) = match cut_left(scene, cells.saturating_sub(wide(&urgent))) {
-        Some(left) => (left, urgent),
-        None => {
-            let short = self::urgent(scene, true);
-            (cut_left(scene, cells.saturating_sub(wide(&short))).unwrap_or_default(), short)
-        }
-    };
+    let in_words = cut_left(scene, cells.saturating_sub(wide(&urgent))).map(|left| (left, urgent));
+    let (mut left, mut right) = in_words.unwrap_or_else(|| {
+        let short = self::urgent(scene, true);
+        (cut_left(scene, cells.saturating_sub(wide(&short))).unwrap_or_default(), short)
+    });
     let mut room = cells.saturating_sub(wide(&left) + wide(&right));
     let count = rest.len();
     let fitting: Vec<Piece> = rest

@@ -45,13 +45,18 @@ impl Columns {
     fn of(width: u16) -> Self {
         let short = Self { bar: 8, count: 5, time: 6, left: 4, cost: 6, ..Self::default() };
         match width {
-            0..34 => Self::default(),
-            34..46 => Self { time: 6, ..Self::default() },
+            0..35 => Self::default(),
+            35..46 => Self { time: 6, ..Self::default() },
             46..58 => Self { count: 5, time: 6, ..Self::default() },
             58..62 => Self { left: 0, ..short },
+<<<<<<< HEAD
             62..66 => short,
             66..74 => Self { who: 9, left: 0, ..short },
             74..92 => Self { who: 9, cost: 8, ..short },
+=======
+            62..78 => short,
+            78..92 => Self { who: 10, cost: 8, ..short },
+>>>>>>> rows
             92..120 => Self { who: 10, count: 6, left: 5, tokens: 7, cost: 8, ..short },
             120..150 => Self { who: 12, model: 0, bar: 12, count: 8, time: 7, left: 5, tokens: 7, cost: 8 },
             _ => Self { who: 14, model: 16, bar: 12, count: 8, time: 8, left: 6, tokens: 8, cost: 9 },
@@ -91,7 +96,9 @@ fn draw_row(place: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &
     let style = title_style(scene, row.ix, node);
     let end = put(buf, title, x, &text, style);
     let rest = Rect { x: title.right(), width: columns.total(), ..place };
-    match waits_for(scene, node) {
+    let is_queued = node.status.word() == StatusWord::Queued;
+    let word = (is_queued && columns.bar == 0).then(|| StatusWord::Queued.as_str().to_owned());
+    match waits_for(scene, node).or(word) {
         // Beside the columns where there are some, else right after the title.
         Some(waits) if columns.bar > 0 => draw_wait(rest, buf, scene, &waits),
         Some(waits) => draw_wait(
@@ -261,7 +268,7 @@ fn title_style(scene: &Scene<'_>, ix: NodeIx, node: &Node) -> Style {
     style
 }
 
-/// Returns what a node that has not begun waits for.
+/// Returns which steps a node that has not begun waits for.
 fn waits_for(scene: &Scene<'_>, node: &Node) -> Option<String> {
     if node.status.word() != StatusWord::Queued {
         return None;
@@ -277,7 +284,7 @@ fn waits_for(scene: &Scene<'_>, node: &Node) -> Option<String> {
     });
     let open: Vec<String> = open.collect();
     match open.as_slice() {
-        [] => Some(StatusWord::Queued.as_str().into()),
+        [] => None,
         [one] => Some(format!("waits for {one}")),
         [one, rest @ ..] => Some(format!("waits for {one} and {} more", rest.len())),
     }
