@@ -49,14 +49,9 @@ impl Columns {
             35..46 => Self { time: 6, ..Self::default() },
             46..58 => Self { count: 5, time: 6, ..Self::default() },
             58..62 => Self { left: 0, ..short },
-<<<<<<< HEAD
             62..66 => short,
             66..74 => Self { who: 9, left: 0, ..short },
             74..92 => Self { who: 9, cost: 8, ..short },
-=======
-            62..78 => short,
-            78..92 => Self { who: 10, cost: 8, ..short },
->>>>>>> rows
             92..120 => Self { who: 10, count: 6, left: 5, tokens: 7, cost: 8, ..short },
             120..150 => Self { who: 12, model: 0, bar: 12, count: 8, time: 7, left: 5, tokens: 7, cost: 8 },
             _ => Self { who: 14, model: 16, bar: 12, count: 8, time: 8, left: 6, tokens: 8, cost: 9 },
