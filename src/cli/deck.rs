@@ -226,8 +226,8 @@ fn agents(folder: &StateFolder) -> Vec<String> {
     // A configuration that cannot be read is named when a task is handed over.
     let config = Config::read(folder.project()).unwrap_or_default();
     // A name that cannot be shown as it is could not be chosen by it.
-    let named = config.agents.into_keys().filter(|name| *crate::model::text::line(name) == *name.as_str());
-    let mut names: Vec<String> = named.collect();
+    let shown = config.agents.into_keys().filter(|name| *crate::model::text::line(name) == *name.as_str());
+    let mut names: Vec<String> = shown.collect();
     if !names.iter().any(|name| name == SIMULATED) {
         names.push(SIMULATED.into());
     }

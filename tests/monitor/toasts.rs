@@ -34,7 +34,7 @@ fn news_covers_nothing_that_the_screen_says() {
     deck.app.ui.say("It did not work.", true, deck.clock);
     let both = deck.text(120, 14);
     assert!(both.contains("Sorted by recent.") && both.contains("It did not work."), "{both}");
-    assert!(both.contains("by recent · ") && both.contains(" of 13 "), "the counter is still read:\n{both}");
+    assert!(both.contains("by recent · ") && both.contains(" of 12 "), "the counter is still read:\n{both}");
 }
 
 #[test]

@@ -263,7 +263,9 @@ pub fn toasts(line: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
         let place =
             at.map_or_else(|| Some(line).filter(|line| line.height > 0), |at| Some(places.remove(at)));
         let place = place.or_else(|| places.pop());
-        place.into_iter().for_each(|place| draw_toast(place, buf, scene, newest));
+        if let Some(place) = place {
+            draw_toast(place, buf, scene, newest);
+        }
         if at.is_none() {
             places.retain(|one| one.y != line.y);
         }

@@ -92,11 +92,12 @@ fn below(scene: &Scene<'_>, action: Action, keys: &str, wide: usize) -> Vec<Line
             .collect()
     };
     let is_short = width(&name) + width(keys) <= wide;
-    let mut lines = vec![Line::from(span(name, scene.style(Role::Text)))];
+    let mut first = vec![span(name, scene.style(Role::Text))];
     if is_short {
-        let first = lines.iter_mut().next();
-        first.into_iter().for_each(|line| line.spans.push(span(keys, scene.style(Role::Key))));
-    } else {
+        first.push(span(keys, scene.style(Role::Key)));
+    }
+    let mut lines = vec![Line::from(first)];
+    if !is_short {
         lines.extend(indented(keys, Role::Key));
     }
     lines.extend(indented(action.describe(), Role::Dim));

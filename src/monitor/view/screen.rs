@@ -99,7 +99,7 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) -> Drawn {
     for layer in &scene.ui.layers {
         match layer {
             Layer::Help { scroll } => {
-                (drawn.help_most, drawn.help_height) = help::render(area, buf, scene, *scroll)
+                (drawn.help_most, drawn.help_height) = help::render(area, buf, scene, *scroll);
             }
             Layer::Form(form) => dialog::form(area, buf, scene, form),
             Layer::Palette(palette) => dialog::palette(area, buf, scene, palette),
@@ -123,7 +123,7 @@ fn main(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) -> b
             list::empty(inner, buf, scene);
             false
         }
-        View::Tree if scene.ui.tree.len() == 0 && !scene.ui.filter.is_empty() => {
+        View::Tree if scene.ui.tree.is_empty() && !scene.ui.filter.is_empty() => {
             drawn.tree = inner;
             list::filtered_out(inner, buf, scene, scene.model.len());
             false
