@@ -2,6 +2,7 @@
 //! output fills the memory of who looks after it.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -106,6 +107,35 @@ fn check_flood(deck: &Deck, id: &str, printed: u64) {
     let log = fs::metadata(session.join("log.jsonl")).unwrap().len();
     assert!(log < 21 * 1024 * 1024, "the log has {log} bytes");
     cancel(deck, id);
+}
+
+/// Cancels an agent that has printed so much, and shows that this did not wait for all of it to be read.
+fn cancel_amid(deck: &Deck, id: &str, printed: u64) {
+    wait_until("its session is there", || {
+        let sessions = fs::read_dir(deck.path(".quarterdeck/sessions"));
+        sessions.is_ok_and(|mut sessions| sessions.next().is_some())
+    });
+    let out = session(deck).join("out");
+    wait_until("it prints", || fs::metadata(&out).is_ok_and(|out| out.len() >= printed));
+    let asked = Instant::now();
+    cancel(deck, id);
+    let took = asked.elapsed();
+    assert!(took < Duration::from_secs(6), "{took:?} for {} bytes", fs::metadata(&out).unwrap().len());
+}
+
+#[test]
+fn a_cancel_is_confirmed_when_the_processes_are_gone_however_much_they_printed() {
+    let deck = Deck::new();
+    let id = start(&deck, &shell("yes | head -c 500000000; sleep 600"));
+    cancel_amid(&deck, &id, 400_000_000);
+}
+
+#[test]
+fn a_cancel_is_confirmed_when_the_processes_are_gone_however_far_they_said_to_be() {
+    let deck = Deck::new();
+    let line = r#"{"quarterdeck":"progress","current":7}"#;
+    let id = start(&deck, &shell(&format!("yes '{line}' | head -n 2000000; sleep 600")));
+    cancel_amid(&deck, &id, 50_000_000);
 }
 
 #[test]

@@ -146,6 +146,9 @@ impl Driver {
         if let Some(exit) = news.exit {
             self.leave(session);
             self.take(Input::Report(Report::Exited { session: session.clone(), exit }))?;
+        } else if let Some(error) = news.not_started {
+            self.leave(session);
+            self.take(Input::Report(Report::NotStarted { session: session.clone(), error }))?;
         } else if news.is_gone {
             self.leave(session);
             self.take(Input::Report(Report::Gone { session: session.clone() }))?;
