@@ -83,6 +83,8 @@ pub fn remaining_ms(folder: &Folder, awake_ms: u64) -> Option<u64> {
         let Ok(Answer { awake_ms, said, .. }) = serde_json::from_slice(&line.bytes) else { continue };
         match said {
             Said::Started { remaining_ms, .. } => left = Some((remaining_ms, Some(awake_ms))),
+            // A freeze that some did not take leaves the clock running.
+            Said::Did(Did { order, still_running: 1.., .. }) if order == "freeze" => {}
             Said::Did(Did { order, remaining_ms, .. }) => match (order.as_str(), left) {
                 ("continue", _) | ("deadline", Some((_, Some(_)))) => {
                     left = Some((remaining_ms, Some(awake_ms)));

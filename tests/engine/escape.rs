@@ -34,11 +34,12 @@ fn shell(line: &str) -> String {
 }
 
 /// Cancels, and shows that nothing is left although the receipt came at once.
-fn cancel(deck: &Deck, id: &str) {
+fn cancel(deck: &Deck, id: &str) -> Value {
     let receipt: Value = serde_json::from_str(&deck.ok(&["cancel", id, "--json"])).unwrap();
     assert_eq!(receipt["state"], "confirmed", "{receipt}");
     assert_eq!(deck.processes(), [], "{receipt}");
     assert_eq!(deck.node(id)["status"], "cancelled");
+    receipt
 }
 
 #[rstest]
@@ -52,7 +53,11 @@ fn g8_a_cancel_leaves_no_process_of(#[case] acts: &[&str], #[case] count: usize)
     let deck = Deck::new();
     let id = start(&deck, &simulated(acts));
     wait_until("all are there", || deck.processes().len() == count);
-    cancel(&deck, &id);
+    let mut pids: Vec<u32> = deck.processes().into_iter().map(|(pid, _)| pid).collect();
+    pids.sort_unstable();
+    let receipt = cancel(&deck, &id);
+    assert_eq!(receipt["proof"], format!("{count} of {count} ended, 0 had not begun"), "{receipt}");
+    assert_eq!(receipt["effects"][0]["pids"], json!(pids), "{receipt}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! One session as the driver sees it: its folder read on from where the log ends, and what that means.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -163,7 +164,10 @@ impl Desk {
                 let step = self.adapter.step(Input::End(&end));
                 let verdict = self.verdict(&step);
                 self.keep(step, &mut news);
-                let pids = exit.leftovers.iter().map(|process| process.pid).collect();
+                // Of a host of an earlier release only those that lived on are known.
+                let ended: BTreeSet<u32> =
+                    exit.ended.iter().chain(&exit.leftovers).map(|process| process.pid).collect();
+                let pids = ended.into_iter().collect();
                 news.exit = Some(Exit { verdict, code: exit.code, signal: exit.signal, pids, left: 0 });
             }
             Some(State::Lost { .. }) => news.is_gone = true,
