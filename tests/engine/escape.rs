@@ -165,7 +165,7 @@ fn a_line_of_fifty_megabytes_fills_neither_memory_nor_the_log() {
 #[test]
 fn lines_without_anything_in_them_fill_no_memory_either() {
     let deck = Deck::new();
-    let blank = "yes '' | head -c 30000000; echo '{\"quarterdeck\":\"progress\",\"current\":1}'; sleep 600";
+    let blank = "yes '' | head -c 12000000; echo '{\"quarterdeck\":\"progress\",\"current\":1}'; sleep 600";
     let id = start(&deck, &shell(blank));
-    check_flood(&deck, &id, 30_000_000);
+    check_flood(&deck, &id, 12_000_000);
 }
