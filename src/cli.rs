@@ -153,7 +153,8 @@ fn finish(outcome: Outcome) -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             say(&error);
-            ExitCode::FAILURE
+            let waits = matches!(error.downcast_ref(), Some(CliError::Waits { .. }));
+            if waits { ExitCode::from(ask::LATE) } else { ExitCode::FAILURE }
         }
     }
 }
@@ -170,6 +171,14 @@ enum CliError {
     NotHere(PathBuf),
     #[error("{0}")]
     Unreadable(String),
+    #[error(
+        "no engine runs, and none is started from inside an agent: it would be frozen and ended with the agent.\nStart one outside with `quarterdeck engine start`."
+    )]
+    InsideAnAgent,
+    #[error(
+        "{kind} {target}: no engine runs; it waits in the inbox.\nNone is started from inside an agent: it would be frozen and ended with it. Start one outside with `quarterdeck engine start`."
+    )]
+    Waits { kind: &'static str, target: String },
 }
 
 impl Place {

@@ -10,13 +10,14 @@ use std::process::{Command as Process, ExitCode, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use super::{Outcome, now, print, warn};
+use super::{CliError, Outcome, now, print, warn};
 use crate::model::Model;
 use crate::model::command::{Command, Receipt, ReceiptState, Verb};
 use crate::model::id::{CommandId, DelegationId, SubtaskId};
 use crate::model::key::SourceId;
 use crate::serve::announce;
 use crate::serve::client::{Blocking, Client, ClientError, Outcome as Answered};
+use crate::session::files::MARK;
 use crate::source::feed::{Following, follow};
 use crate::source::follow::Follower;
 use crate::store::disk::RealDisk;
@@ -95,6 +96,10 @@ pub(super) fn send_telling(
     tell: &dyn Fn(&str),
 ) -> Result<Option<Receipt>, Box<dyn std::error::Error>> {
     folder.create(&RealDisk)?;
+    if is_inside_an_agent() && lock::holder(&RealDisk, folder).is_none() {
+        inbox::send(&RealDisk, folder, &command.id, &serde_json::value::to_raw_value(command)?)?;
+        return Err(CliError::Waits { kind: command.verb.kind(), target: target(command) }.into());
+    }
     let give_up = Instant::now() + patience;
     while Instant::now() < give_up {
         // Again and again: an engine may die while it works on this, and the next one goes on with it.
@@ -188,8 +193,16 @@ pub(super) fn ensure_engine(
     Ok(())
 }
 
+/// Returns whether this is run by an agent: an engine started here would be frozen and ended with it.
+fn is_inside_an_agent() -> bool {
+    std::env::var_os(MARK).is_some()
+}
+
 /// Starts an engine in the background, and waits until it can be asked.
 pub(super) fn start_engine(folder: &StateFolder) -> Result<u32, Box<dyn std::error::Error>> {
+    if is_inside_an_agent() {
+        return Err(CliError::InsideAnAgent.into());
+    }
     folder.create(&RealDisk)?;
     let log = folder.root.join("engine.log");
     let log = OpenOptions::new().append(true).create(true).mode(0o600).open(log)?;

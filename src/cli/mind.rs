@@ -1,5 +1,6 @@
 //! What the engine has in mind, asked without one: the kernel is folded from the journal, as the engine does.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 
@@ -11,8 +12,10 @@ use super::{CliError, Outcome, Place, now, print};
 use crate::engine::kernel::Kernel;
 use crate::model::command::Command;
 use crate::model::event::Event;
-use crate::model::id::{DelegationId, Seq, SubtaskId};
+use crate::model::id::{DelegationId, Seq, SessionId, SubtaskId};
 use crate::model::text;
+use crate::session::tree::{self, Life, Process};
+use crate::session::{self, Folder, State};
 use crate::store::disk::RealDisk;
 use crate::store::folder::StateFolder;
 use crate::store::{reader, snapshot};
@@ -56,10 +59,49 @@ fn reasons(
     let tasks = known.tasks.iter().filter(|task| step.is_none_or(|step| task.spec.id == *step));
     let now = now();
     let reason = tasks.filter_map(|task| {
-        let why = kernel.explain(delegation, &task.spec.id, now)?.to_string();
+        let mut why = kernel.explain(delegation, &task.spec.id, now)?.to_string();
+        if let Some(stuck) = task.session().and_then(|session| left_by_its_host(folder, &session.id)) {
+            why = format!("{why}; {stuck}");
+        }
         Some((format!("{delegation}/{}", task.spec.id), task.word().as_str(), why))
     });
     Ok(reason.collect())
+}
+
+/// Returns who is left of a session whose host is gone: the engine ends them, and cannot go on before.
+fn left_by_its_host(folder: &StateFolder, session: &SessionId) -> Option<String> {
+    let State::Lost { pids, .. } = session::look(&Folder(folder.session_dir(session.as_str()).ok()?)).ok()?
+    else {
+        return None;
+    };
+    let mut left = tree::left_by(session.as_str(), &pids);
+    left.retain(|seen| seen.life != Life::Ended);
+    let pids: Vec<Process> = left.iter().map(|seen| seen.process).collect();
+    (!pids.is_empty()).then(|| format!("its host is gone, and {} cannot be ended", named(&pids)))
+}
+
+/// Returns the processes of a session that live now.
+fn living(folder: &StateFolder, session: &SessionId) -> Vec<Process> {
+    let Ok(path) = folder.session_dir(session.as_str()) else { return Vec::new() };
+    let folder = Folder(path);
+    let mut found = session::look::last_pids(&folder).unwrap_or_default();
+    if let Ok(State::Running { host: Some(host) }) = session::look(&folder)
+        && tree::is_there(host.process)
+    {
+        // Its host lists them now and then; these are those of this moment.
+        found.extend(tree::quickly_below(host.process.pid).iter().map(|seen| seen.process));
+    }
+    found.sort_unstable();
+    found.dedup();
+    found.retain(|process| {
+        tree::look(process.pid).is_some_and(|seen| seen.process == *process && seen.life != Life::Ended)
+    });
+    found
+}
+
+fn named(processes: &[Process]) -> String {
+    let pids: Vec<String> = processes.iter().map(|process| process.pid.to_string()).collect();
+    format!("pid {}", pids.join(", "))
 }
 
 /// Returns the same for a screen, where an error is one more line.
@@ -93,7 +135,10 @@ pub(super) fn touched(
         counted(sessions, "running session")
     )];
     lines.extend(touched.subtasks.iter().map(|(delegation, step)| format!("  {delegation}/{step}")));
-    lines.extend(touched.sessions.iter().map(|session| format!("  {session}")));
+    lines.extend(touched.sessions.iter().map(|session| match living(folder, session).as_slice() {
+        [] => format!("  {session}"),
+        processes => format!("  {session}: {}", named(processes)),
+    }));
     if !touched.stranded.is_empty() {
         lines.push(match touched.stranded.len() {
             1 => "1 step depends on it, and could no longer run:".into(),
@@ -114,8 +159,12 @@ pub(super) fn preview(folder: &StateFolder, command: &Command, json: bool) -> Ou
         let kind = command.verb.kind();
         let stranded: Vec<String> =
             touched.stranded.iter().map(|(of, step)| format!("{of}/{step}")).collect();
+        let pids = |session| living(folder, session).iter().map(|process| process.pid).collect();
+        let processes: BTreeMap<&SessionId, Vec<u32>> =
+            sessions.iter().map(|session| (session, pids(session))).collect();
         let told = json!({
-            "kind": kind, "delegations": delegations, "subtasks": steps, "sessions": sessions, "stranded": stranded
+            "kind": kind, "delegations": delegations, "subtasks": steps, "sessions": sessions, "stranded": stranded,
+            "processes": processes
         });
         print(&format!("{told}\n"))?;
         return Ok(ExitCode::SUCCESS);

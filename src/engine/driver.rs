@@ -12,10 +12,11 @@ mod desk;
 mod log;
 mod watching;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::book::{Book, raw};
@@ -23,7 +24,7 @@ use super::config::Config;
 use super::door::{About, Answer, Ask, Door, Published, RING};
 use super::kernel::Kernel;
 use super::kernel::effect::TimerKey;
-use super::kernel::input::{Input, Tick};
+use super::kernel::input::{Input, Report, Tick};
 use super::kernel::state::Delegation;
 use crate::model::event::{Body, Event, payload as p};
 use crate::model::id::{CommandId, Seq, SessionId};
@@ -78,6 +79,10 @@ pub struct Driver {
     /// When each timer runs out, on the awake clock, and for which setting of it.
     timers: BTreeMap<TimerKey, (u64, u64)>,
     inputs: VecDeque<Input>,
+    /// Sessions of the last engine that could not be looked at yet.
+    unseen: BTreeSet<SessionId>,
+    /// What sweeps came to: each is made on a thread of its own, as what does not end can take it long.
+    swept: (Sender<Report>, Receiver<Report>),
     /// Some agent printed more than is read in one turn.
     behind: bool,
     watch: Watch,
@@ -154,6 +159,8 @@ impl Driver {
             desks: BTreeMap::new(),
             timers: BTreeMap::new(),
             inputs: VecDeque::new(),
+            unseen: BTreeSet::new(),
+            swept: channel(),
             behind: false,
             watch,
             rang: true,
@@ -228,6 +235,7 @@ impl Driver {
         self.read_desks()?;
         self.notice_sleep();
         self.ring_timers();
+        self.inputs.extend(self.swept.1.try_iter().map(Input::Report));
         while let Some(input) = self.inputs.pop_front() {
             self.take(input)?;
         }
@@ -235,6 +243,8 @@ impl Driver {
             return Ok(());
         }
         self.last_tidy = Some(Instant::now());
+        let kernel = &self.kernel;
+        self.timers.retain(|key, (_, epoch)| kernel.awaits(key, *epoch));
         let now = now();
         let leaving = self.book.leaving(now)?;
         self.forget_env(&leaving);

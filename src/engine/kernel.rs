@@ -120,6 +120,7 @@ impl Kernel {
             Input::Report(report) => turn.report(report),
             Input::Timer { key, epoch } => turn.timer(&key, epoch),
             Input::Recovered(observed) => turn.recover(observed),
+            Input::Found(session, observed) => turn.found(&session, observed),
             Input::Woke => turn.woke(),
             Input::Settings { settings, by } => {
                 let changed = p::SettingsChanged { settings: Some(settings), by, ..Default::default() };
@@ -172,6 +173,22 @@ impl Kernel {
         self.index.sessions.get(session).cloned()
     }
 
+    /// Returns whether a timer is still waited for: what it was set for is not over, nor set anew since.
+    pub fn awaits(&self, key: &TimerKey, epoch: u64) -> bool {
+        match key {
+            TimerKey::Sweep(session) => {
+                self.brief.sweeping.get(session).is_some_and(|sweeping| u64::from(sweeping.tries) == epoch)
+            }
+            TimerKey::Delegation(id) => {
+                self.delegations.get(id).is_some_and(|found| !found.is_ended() && found.epoch == epoch)
+            }
+            TimerKey::Subtask(id, subtask) | TimerKey::Retry(id, subtask) => {
+                let found = self.delegations.get(id).and_then(|found| found.task(found.index_of(subtask)?));
+                found.is_some_and(|task| !task.is_ended() && task.epoch == epoch)
+            }
+        }
+    }
+
     fn task(&self, id: &DelegationId, index: u32) -> Option<&Task> {
         self.delegations.get(id)?.task(index)
     }
@@ -215,22 +232,24 @@ impl Turn<'_> {
     }
 
     fn timer(&mut self, key: &TimerKey, epoch: u64) {
-        let (id, subtask) = match key {
-            TimerKey::Subtask(id, subtask) | TimerKey::Retry(id, subtask) => (id, Some(subtask)),
-            TimerKey::Delegation(id) => (id, None),
-        };
-        let Some(delegation) = self.kernel.delegations.get(id) else { return };
-        match subtask.map(|subtask| delegation.index_of(subtask)) {
-            None if delegation.epoch == epoch => self.delegation_due(&id.clone()),
-            Some(Some(index)) if delegation.task(index).is_some_and(|task| task.epoch == epoch) => {
-                if matches!(key, TimerKey::Retry(..)) {
-                    self.retry_due(&id.clone(), index);
-                } else {
-                    self.session_due(&id.clone(), index);
+        if !self.kernel.awaits(key, epoch) {
+            // Late: what it was set for is over.
+            return;
+        }
+        let index = |id: &DelegationId, subtask| self.kernel.delegations.get(id)?.index_of(subtask);
+        match key {
+            TimerKey::Delegation(id) => self.delegation_due(id),
+            TimerKey::Sweep(session) => self.sweep_due(session),
+            TimerKey::Retry(id, subtask) => {
+                if let Some(index) = index(id, subtask) {
+                    self.retry_due(id, index);
                 }
             }
-            // Late: what it was set for is over.
-            None | Some(_) => {}
+            TimerKey::Subtask(id, subtask) => {
+                if let Some(index) = index(id, subtask) {
+                    self.session_due(id, index);
+                }
+            }
         }
     }
 }

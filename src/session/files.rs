@@ -228,6 +228,9 @@ pub struct Exit {
     /// The processes that lived on after the main one, and were ended.
     #[serde(default)]
     pub leftovers: Vec<Process>,
+    /// Every process that was asked or made to end, the main one too where it did not end by itself.
+    #[serde(default)]
+    pub ended: Vec<Process>,
 }
 
 /// Why an agent ended.

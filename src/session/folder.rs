@@ -52,6 +52,11 @@ impl Folder {
         self.0.join("host.jsonl")
     }
 
+    /// `host.err`
+    pub fn last_words(&self) -> PathBuf {
+        self.0.join("host.err")
+    }
+
     /// `exit.json`
     pub fn exit(&self) -> PathBuf {
         self.0.join("exit.json")

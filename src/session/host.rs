@@ -9,6 +9,7 @@ mod agent;
 mod clock;
 mod family;
 mod feeder;
+mod spare;
 mod take;
 mod voice;
 mod wake;
@@ -69,6 +70,7 @@ fn never_ran(error: String) -> Exit {
         ran_ms: 0,
         cpu_ms: None,
         leftovers: Vec::new(),
+        ended: Vec::new(),
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Launched {
 }
 
 impl Launched {
-    /// Returns the host's exit code once it has left. Until this was asked, the system keeps its number.
+    /// Returns the host's exit code once it has left, -1 if a signal ended it. Until this was asked, the system keeps its number.
     pub fn left(&mut self) -> io::Result<Option<i32>> {
         Ok(self.child.try_wait()?.map(|status| status.code().unwrap_or(-1)))
     }
@@ -67,6 +67,9 @@ fn write_file(folder: &Folder, name: &str, content: &str) -> Result<()> {
 
 fn start(folder: &Folder, host_program: &Path) -> Result<Launched> {
     let absolute = std::path::absolute(&folder.0).map_err(Error::io("find", &folder.0))?;
+    let path = folder.last_words();
+    let opened = OpenOptions::new().append(true).create(true).mode(0o600).open(&path);
+    let last_words = opened.map_err(Error::io("open", &path))?;
     let child = Command::new(host_program)
         .arg("session-host")
         .arg(absolute)
@@ -75,7 +78,7 @@ fn start(folder: &Folder, host_program: &Path) -> Result<Launched> {
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(last_words)
         .spawn()
         .map_err(Error::io("start", host_program))?;
     let pid = child.id();

@@ -1,7 +1,7 @@
 //! What became of a session, told from its folder alone: by the lock, `host.json` and `exit.json`.
 
 use std::fs::{File, TryLockError};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 
 use super::error::{Error, Result};
 use super::files::{Answer, Did, Exit, HostFile, Said, read};
@@ -83,6 +83,8 @@ pub fn remaining_ms(folder: &Folder, awake_ms: u64) -> Option<u64> {
         let Ok(Answer { awake_ms, said, .. }) = serde_json::from_slice(&line.bytes) else { continue };
         match said {
             Said::Started { remaining_ms, .. } => left = Some((remaining_ms, Some(awake_ms))),
+            // A freeze that some did not take leaves the clock running.
+            Said::Did(Did { order, still_running: 1.., .. }) if order == "freeze" => {}
             Said::Did(Did { order, remaining_ms, .. }) => match (order.as_str(), left) {
                 ("continue", _) | ("deadline", Some((_, Some(_)))) => {
                     left = Some((remaining_ms, Some(awake_ms)));
@@ -101,6 +103,15 @@ pub fn remaining_ms(folder: &Folder, awake_ms: u64) -> Option<u64> {
     }
     let (remaining, since) = left?;
     Some(remaining?.saturating_sub(since.map_or(0, |since| awake_ms.saturating_sub(since))))
+}
+
+/// Returns what a host said when it could not begin: no more than a person reads.
+pub fn last_words(folder: &Folder) -> String {
+    const MOST: u64 = 4096;
+    let mut said = Vec::new();
+    // Without them it is still known that it left.
+    let _ = File::open(folder.last_words()).and_then(|file| file.take(MOST).read_to_end(&mut said));
+    String::from_utf8_lossy(&said).into_owned()
 }
 
 /// Returns the processes that a host last spoke of: its newest list, and what it named since.

@@ -4,7 +4,7 @@
 //! list, with everything below them. This must be done before anything else is started for the attempt.
 
 use super::reach;
-use super::tree::{self, Process};
+use super::tree::{self, Life, Process};
 use crate::model::id::SessionId;
 
 /// What a sweep found, and what it could not end.
@@ -12,13 +12,16 @@ use crate::model::id::SessionId;
 pub struct Swept {
     /// Every process that it found.
     pub ended: Vec<Process>,
-    /// How many are left all the same: 0 says that none was found any more.
-    pub left: usize,
+    /// Those that are left all the same: none says that none was found any more.
+    pub left: Vec<Process>,
 }
 
 /// Ends every process of a session whose host is gone, and looks again until none is found.
 pub fn sweep(session: &SessionId, listed: &[Process]) -> Swept {
     let mut find = || tree::left_by(session.as_str(), listed);
     let reached = reach::kill(&mut find);
-    Swept { ended: reached.found.into_iter().collect(), left: reached.left }
+    let mut left = if reached.left > 0 { find() } else { Vec::new() };
+    left.retain(|seen| seen.life != Life::Ended);
+    let left = left.iter().map(|seen| seen.process).collect();
+    Swept { ended: reached.found.into_iter().collect(), left }
 }

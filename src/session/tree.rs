@@ -17,7 +17,7 @@ mod system;
 #[path = "tree/ps.rs"]
 mod system;
 
-pub use system::{all, children, cpu_of_children, environment, look};
+pub use system::{all, arguments, children, cpu_of_children, environment, look};
 
 /// A process that is not mistaken for a later one with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -63,23 +63,39 @@ pub fn is_there(process: Process) -> bool {
 
 /// Returns every process that descends from one of `roots`, without them.
 pub fn below(roots: &[u32]) -> Vec<Seen> {
-    descend(&all(), roots)
+    descend(&all(), roots, &|_| false)
+}
+
+/// Returns every process that descends from one, but for those to be spared and what descends from them.
+pub fn below_sparing(root: u32, spared: &dyn Fn(Process) -> bool) -> Vec<Seen> {
+    descend(&all(), &[root], spared)
 }
 
 /// Returns what descends from a process without looking at all the machine's: cheap, and may miss some.
 ///
 /// None where the system cannot tell cheaply.
 pub fn quickly_below(root: u32) -> Vec<Seen> {
-    let mut reached = BTreeSet::from([root]);
-    let mut next = vec![root];
-    while let Some(pid) = next.pop() {
-        next.extend(children(pid).into_iter().filter(|child| reached.insert(*child)));
-    }
-    reached.remove(&root);
-    reached.into_iter().filter_map(look).collect()
+    quickly_below_sparing(root, &|_| false)
 }
 
-fn descend(all: &[Seen], roots: &[u32]) -> Vec<Seen> {
+/// Returns the same, but for those to be spared and what descends from them.
+pub fn quickly_below_sparing(root: u32, spared: &dyn Fn(Process) -> bool) -> Vec<Seen> {
+    let mut reached = BTreeSet::from([root]);
+    let mut found = Vec::new();
+    let mut next = vec![root];
+    while let Some(pid) = next.pop() {
+        for child in children(pid).into_iter().filter(|child| reached.insert(*child)) {
+            if let Some(seen) = look(child).filter(|seen| !spared(seen.process)) {
+                found.push(seen);
+                next.push(child);
+            }
+        }
+    }
+    found.sort_unstable_by_key(|seen| seen.process);
+    found
+}
+
+fn descend(all: &[Seen], roots: &[u32], spared: &dyn Fn(Process) -> bool) -> Vec<Seen> {
     let mut children: HashMap<u32, Vec<&Seen>> = HashMap::new();
     for seen in all {
         children.entry(seen.parent).or_default().push(seen);
@@ -90,7 +106,7 @@ fn descend(all: &[Seen], roots: &[u32]) -> Vec<Seen> {
     while let Some(pid) = next.pop() {
         for child in children.get(&pid).into_iter().flatten() {
             // The system tells no circles, but two looks at different moments may.
-            if reached.insert(child.process.pid) {
+            if reached.insert(child.process.pid) && !spared(child.process) {
                 found.push(**child);
                 next.push(child.process.pid);
             }
@@ -117,7 +133,7 @@ pub fn left_by(session: &str, listed: &[Process]) -> Vec<Seen> {
         .copied()
         .collect();
     let pids: Vec<u32> = roots.iter().map(|seen| seen.process.pid).collect();
-    let mut found = descend(&all, &pids);
+    let mut found = descend(&all, &pids, &|_| false);
     found.retain(|seen| !ours.contains(&seen.process.pid));
     found.extend(roots);
     found
@@ -134,14 +150,15 @@ mod tests {
     #[test]
     fn descendants_are_found_whatever_their_order_and_without_the_roots() {
         let all = [seen(9, 7), seen(7, 5), seen(5, 1), seen(6, 1), seen(8, 5)];
-        let mut pids: Vec<u32> = descend(&all, &[5]).iter().map(|seen| seen.process.pid).collect();
+        let mut pids: Vec<u32> =
+            descend(&all, &[5], &|_| false).iter().map(|seen| seen.process.pid).collect();
         pids.sort_unstable();
         assert_eq!(pids, [7, 8, 9]);
     }
 
     #[test]
     fn two_looks_that_make_a_circle_do_not_hang() {
-        assert_eq!(descend(&[seen(2, 3), seen(3, 2)], &[2]).len(), 1);
+        assert_eq!(descend(&[seen(2, 3), seen(3, 2)], &[2], &|_| false).len(), 1);
     }
 
     #[test]

@@ -34,7 +34,13 @@ fn a_pause_stops_every_process_and_a_cancel_leaves_none() {
     let id = deck.ok(&["delegate", "work", "--agent", "tree"]);
     wait_until("the whole tree runs", || deck.path("main.pid").exists() && deck.processes().len() >= 3);
     let preview = deck.ok(&["pause", &id, "--preview"]);
-    assert!(preview.contains("1 steps and 1 running sessions"), "{preview}");
+    assert!(preview.contains("1 step and 1 running session:"), "{preview}");
+    for (pid, _) in deck.processes() {
+        assert!(preview.contains(&pid.to_string()), "{pid} is not named: {preview}");
+    }
+    let preview: Value = serde_json::from_str(&deck.ok(&["cancel", &id, "--preview", "--json"])).unwrap();
+    let session = preview["sessions"][0].as_str().unwrap();
+    assert_eq!(preview["processes"][session].as_array().unwrap().len(), deck.processes().len(), "{preview}");
     assert_eq!(deck.node(&id)["status"], "running", "a preview does nothing");
     assert!(deck.ok(&["explain", &id]).contains("running"));
     let paused = deck.ok(&["pause", &id]);
@@ -54,6 +60,49 @@ fn a_pause_stops_every_process_and_a_cancel_leaves_none() {
         (Some("cancelled"), 4),
         "pause, resume, pause, cancel"
     );
+}
+
+#[test]
+fn a_session_that_cannot_be_looked_at_for_a_while_is_not_lost() {
+    let deck = Deck::new();
+    let id = deck.ok(&["delegate", "work", "--agent", "slow"]);
+    wait_until("it runs", || deck.lines("slow.starts") == 1);
+    deck.crash();
+    let session = fs::read_dir(deck.path(".quarterdeck/sessions")).unwrap().next().unwrap().unwrap().path();
+    // A folder in place of the file: reading it fails, whoever reads.
+    fs::create_dir(session.join("exit.json")).unwrap();
+    deck.ok(&["engine", "start"]);
+    let paused = deck.spawn(&["pause", &id]);
+    wait_until("the engine took the pause", || {
+        deck.node(&id)["receipts"].as_array().is_some_and(|all| !all.is_empty())
+    });
+    assert_eq!(deck.node(&id)["status"], "running", "nobody knows better");
+    fs::remove_dir(session.join("exit.json")).unwrap();
+    let paused = paused.wait_with_output().unwrap();
+    assert!(text(&paused.stdout).contains("1 of 1 frozen"), "{paused:?}");
+    deck.ok(&["resume", &id]);
+    fs::write(deck.path("go"), "").unwrap();
+    deck.ok(&["wait", &id, "--until", "ended"]);
+    let step = deck.node(&format!("{id}/st-1"));
+    assert_eq!((step["status"].as_str(), deck.lines("slow.starts")), (Some("done"), 1), "{step}");
+}
+
+#[test]
+fn no_engine_is_started_from_inside_an_agent_and_the_command_waits_in_the_inbox() {
+    let deck = Deck::new();
+    let id = deck.ok(&["delegate", "work", "--agent", "slow"]);
+    wait_until("it runs", || deck.lines("slow.starts") == 1);
+    deck.crash();
+    let asked = deck.run_inside_an_agent(&["cancel", &id]);
+    assert_eq!(asked.status.code(), Some(4), "{}", text(&asked.stderr));
+    assert!(text(&asked.stderr).contains("no engine runs; it waits in the inbox"), "{}", text(&asked.stderr));
+    let asked = deck.run_inside_an_agent(&["engine", "start"]);
+    assert_eq!(asked.status.code(), Some(1), "{}", text(&asked.stderr));
+    let inbox = deck.path(".quarterdeck/inbox");
+    assert_eq!(inbox.read_dir().unwrap().count(), 1, "it waits");
+    deck.ok(&["engine", "start"]);
+    wait_until("it is done", || deck.node(&id)["status"] == "cancelled");
+    assert_eq!(deck.processes(), []);
 }
 
 #[test]

@@ -67,6 +67,11 @@ impl Deck {
         self.program().env("MARK", mark).args(arguments).output().unwrap()
     }
 
+    /// Runs a command as an agent would.
+    pub fn run_inside_an_agent(&self, arguments: &[&str]) -> Output {
+        self.program().env("QUARTERDECK_SESSION", "sess_1_abcdef").args(arguments).output().unwrap()
+    }
+
     /// Starts a command whose output is read later.
     pub fn spawn(&self, arguments: &[&str]) -> Child {
         self.program().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()

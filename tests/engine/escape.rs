@@ -2,6 +2,7 @@
 //! output fills the memory of who looks after it.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -33,11 +34,12 @@ fn shell(line: &str) -> String {
 }
 
 /// Cancels, and shows that nothing is left although the receipt came at once.
-fn cancel(deck: &Deck, id: &str) {
+fn cancel(deck: &Deck, id: &str) -> Value {
     let receipt: Value = serde_json::from_str(&deck.ok(&["cancel", id, "--json"])).unwrap();
     assert_eq!(receipt["state"], "confirmed", "{receipt}");
     assert_eq!(deck.processes(), [], "{receipt}");
     assert_eq!(deck.node(id)["status"], "cancelled");
+    receipt
 }
 
 #[rstest]
@@ -51,7 +53,11 @@ fn g8_a_cancel_leaves_no_process_of(#[case] acts: &[&str], #[case] count: usize)
     let deck = Deck::new();
     let id = start(&deck, &simulated(acts));
     wait_until("all are there", || deck.processes().len() == count);
-    cancel(&deck, &id);
+    let mut pids: Vec<u32> = deck.processes().into_iter().map(|(pid, _)| pid).collect();
+    pids.sort_unstable();
+    let receipt = cancel(&deck, &id);
+    assert_eq!(receipt["proof"], format!("{count} of {count} ended, 0 had not begun"), "{receipt}");
+    assert_eq!(receipt["effects"][0]["pids"], json!(pids), "{receipt}");
 }
 
 #[test]
@@ -108,6 +114,35 @@ fn check_flood(deck: &Deck, id: &str, printed: u64) {
     cancel(deck, id);
 }
 
+/// Cancels an agent that has printed so much, and shows that this did not wait for all of it to be read.
+fn cancel_amid(deck: &Deck, id: &str, printed: u64) {
+    wait_until("its session is there", || {
+        let sessions = fs::read_dir(deck.path(".quarterdeck/sessions"));
+        sessions.is_ok_and(|mut sessions| sessions.next().is_some())
+    });
+    let out = session(deck).join("out");
+    wait_until("it prints", || fs::metadata(&out).is_ok_and(|out| out.len() >= printed));
+    let asked = Instant::now();
+    cancel(deck, id);
+    let took = asked.elapsed();
+    assert!(took < Duration::from_secs(6), "{took:?} for {} bytes", fs::metadata(&out).unwrap().len());
+}
+
+#[test]
+fn a_cancel_is_confirmed_when_the_processes_are_gone_however_much_they_printed() {
+    let deck = Deck::new();
+    let id = start(&deck, &shell("yes | head -c 500000000; sleep 600"));
+    cancel_amid(&deck, &id, 400_000_000);
+}
+
+#[test]
+fn a_cancel_is_confirmed_when_the_processes_are_gone_however_far_they_said_to_be() {
+    let deck = Deck::new();
+    let line = r#"{"quarterdeck":"progress","current":7}"#;
+    let id = start(&deck, &shell(&format!("yes '{line}' | head -n 2000000; sleep 600")));
+    cancel_amid(&deck, &id, 50_000_000);
+}
+
 #[test]
 fn an_agent_that_prints_without_end_fills_neither_memory_nor_the_log() {
     let deck = Deck::new();
@@ -130,7 +165,7 @@ fn a_line_of_fifty_megabytes_fills_neither_memory_nor_the_log() {
 #[test]
 fn lines_without_anything_in_them_fill_no_memory_either() {
     let deck = Deck::new();
-    let blank = "yes '' | head -c 30000000; echo '{\"quarterdeck\":\"progress\",\"current\":1}'; sleep 600";
+    let blank = "yes '' | head -c 12000000; echo '{\"quarterdeck\":\"progress\",\"current\":1}'; sleep 600";
     let id = start(&deck, &shell(blank));
-    check_flood(&deck, &id, 30_000_000);
+    check_flood(&deck, &id, 12_000_000);
 }

@@ -143,7 +143,7 @@ fn a_deadline_is_raised_with_proof_and_the_host_keeps_it() {
     wait_until("it is told to run", || deck.node(&step)["status"] == "running");
     let before = deck.node(&step)["deadline"].as_str().unwrap().to_owned();
     let preview = deck.ok(&["raise", &step, "--by", "10m", "--preview"]);
-    assert!(preview.contains("1 steps and 1 running sessions"), "{preview}");
+    assert!(preview.contains("1 step and 1 running session"), "{preview}");
     assert!(deck.ok(&["raise", &step, "--by", "10m"]).contains("confirmed, 1 of 1 deadlines moved"));
     let after = deck.node(&step)["deadline"].as_str().unwrap().to_owned();
     assert!(after > before, "{before} {after}");

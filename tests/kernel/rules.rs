@@ -285,10 +285,78 @@ fn an_end_with_processes_left_counts_when_they_are_gone() {
     let exit = Exit { left: 2, ..exit(done("fine")) };
     let events = world.give(Input::Report(Report::Exited { session: session.clone(), exit }));
     assert!(events.is_empty());
-    world.give(Input::Report(Report::Swept { session: session.clone(), pids: vec![3], left: 1 }));
+    world.give(Input::Report(Report::Swept { session: session.clone(), pids: vec![3], left: vec![3] }));
+    let key = TimerKey::Sweep(session.clone());
+    world.give(Input::Timer { key, epoch: 1 });
     assert_eq!(world.last_effects, [Effect::Sweep { session: session.clone() }], "looked for again");
-    let events = world.give(Input::Report(Report::Swept { session, pids: vec![4], left: 0 }));
+    let events = world.give(Input::Report(Report::Swept { session, pids: vec![4], left: Vec::new() }));
     assert!(names(&events).contains(&"delegation:completed"));
+}
+
+#[test]
+fn what_cannot_be_ended_is_named_once_and_looked_for_less_and_less_often() {
+    let mut world = running(graph(&[("a", &[])]));
+    let session = world.session("del-a", "a");
+    world.give(Input::Report(Report::Gone { session: session.clone() }));
+    let key = TimerKey::Sweep(session.clone());
+    let stuck = |_: &World| Report::Swept { session: session.clone(), pids: vec![77], left: vec![77] };
+    let mut waits = Vec::new();
+    for tries in 1..=8 {
+        let report = stuck(&world);
+        let events = world.give(Input::Report(report));
+        let named = format!("{events:?}").contains("pid 77 cannot be ended");
+        assert_eq!(named, tries == 1, "{events:?}");
+        // Not at once: else nothing else would ever be done.
+        let [Effect::SetTimer { key: set, at_ms, epoch }] = world.last_effects.as_slice() else {
+            panic!("{:?}", world.last_effects);
+        };
+        assert_eq!((set, *epoch), (&key, tries));
+        waits.push(at_ms - world.now_ms);
+        world.give(Input::Timer { key: key.clone(), epoch: tries });
+        assert_eq!(world.last_effects, [Effect::Sweep { session: session.clone() }]);
+    }
+    assert_eq!(waits, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+    assert_eq!(world.word("del-a", "a"), "running", "only when it has ended it is lost");
+    let report = Report::Swept { session, pids: vec![78], left: Vec::new() };
+    let events = world.give(Input::Report(report));
+    assert_eq!(names(&events).first(), Some(&"session:lost"));
+    assert!(format!("{events:?}").contains("[77, 78]"), "{events:?}");
+}
+
+#[test]
+fn a_session_that_could_not_be_looked_at_is_left_alone_until_it_was() {
+    let mut world = running(graph(&[("a", &[])]));
+    let session = world.session("del-a", "a");
+    world.give(Input::Recovered(vec![(session.clone(), Observed::Unknown)]));
+    assert_eq!(world.last_effects, [], "an error is no observation");
+    assert_eq!(world.word("del-a", "a"), "running");
+    world.give(Input::Found(session.clone(), Observed::Gone));
+    assert_eq!(world.last_effects, [Effect::Sweep { session }]);
+}
+
+#[test]
+fn nobody_waits_for_the_timers_of_what_has_ended() {
+    let spec = with(graph(&[("a", &[])]), |limits| limits.subtask_timeout_ms = Some(600_000));
+    let mut world = running(spec);
+    let awaited = |world: &World| {
+        let timers = world.timers.iter();
+        timers.filter(|(key, (_, epoch))| world.kernel.awaits(key, *epoch)).count()
+    };
+    assert_eq!((world.timers.len(), awaited(&world)), (1, 1));
+    let session = world.session("del-a", "a");
+    world.give(Input::Report(Report::Exited { session, exit: exit(done("fine")) }));
+    assert_eq!((world.timers.len(), awaited(&world)), (1, 0));
+}
+
+#[test]
+fn the_proof_of_a_cancel_counts_processes() {
+    let mut world = running(graph(&[("a", &[])]));
+    world.command("x", CANCEL, "del-a", None);
+    let session = world.session("del-a", "a");
+    let exit = Exit { pids: vec![7, 8, 9], ..exit(done("ended")) };
+    let events = world.give(Input::Report(Report::Exited { session, exit }));
+    assert_eq!(proof(&world, "x"), "3 of 3 ended, 0 had not begun");
+    assert!(format!("{events:?}").contains("[7, 8, 9]"), "{events:?}");
 }
 
 #[test]

@@ -261,7 +261,7 @@ impl World {
             }
             HostState::Exited(_) | HostState::Gone | HostState::NotStarted if host.sweeps > 0 => {
                 host.sweeps = 0;
-                let report = Report::Swept { session: session.clone(), pids: vec![9], left: 0 };
+                let report = Report::Swept { session: session.clone(), pids: vec![9], left: Vec::new() };
                 Some(self.give(Input::Report(report)))
             }
             HostState::Exited(_) | HostState::Gone | HostState::NotStarted => None,

@@ -20,7 +20,8 @@ fn end(deck: &Deck, what: What) -> usize {
     for process in before.iter().chain(&did.pids) {
         assert!(!tree::is_there(*process), "{process:?} is left");
     }
-    assert_eq!(deck.exit().reason, Reason::Ended);
+    let exit = deck.exit();
+    assert_eq!((exit.reason, &exit.ended), (Reason::Ended, &did.pids), "the record names all that it ended");
     assert_eq!(deck.living(), []);
     did.count
 }
@@ -103,7 +104,7 @@ fn what_an_agent_leaves_behind_when_it_exits_is_ended_and_named() {
     deck.wait_for_output("up");
     let exit = deck.exit();
     assert_eq!((exit.reason, exit.code), (Reason::Exited, Some(4)));
-    assert_eq!(exit.leftovers.len(), 2, "{exit:?}");
+    assert_eq!((exit.leftovers.len(), &exit.ended), (2, &exit.leftovers), "{exit:?}");
     assert_eq!(deck.living(), []);
 }
 

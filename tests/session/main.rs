@@ -8,3 +8,4 @@ mod escape;
 mod orders;
 mod recover;
 mod runs;
+mod spare;

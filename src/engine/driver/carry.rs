@@ -15,6 +15,7 @@ use crate::model::time::Stamp;
 use crate::session;
 use crate::session::Folder;
 use crate::session::files::{Order as HostOrder, PROTOCOL, Spec, What};
+use crate::session::tree::Process;
 
 impl Driver {
     /// Carries out one effect. What cannot be done is told to the kernel, which decides what follows.
@@ -119,10 +120,17 @@ impl Driver {
     fn sweep(&mut self, session: SessionId) {
         let listed =
             self.session_folder(&session).ok().and_then(|folder| session::look::last_pids(&folder).ok());
-        let swept = session::sweep(&session, &listed.unwrap_or_default());
-        let pids = swept.ended.iter().map(|process| process.pid).collect();
-        let left = u32::try_from(swept.left).unwrap_or(u32::MAX);
-        self.tell_later(Report::Swept { session, pids, left });
+        let listed = listed.unwrap_or_default();
+        let (told, bell) = (self.swept.0.clone(), self.watch.bell());
+        let (of, known) = (session.clone(), listed.clone());
+        let spawned = std::thread::Builder::new().spawn(move || {
+            // An engine that has left is followed by one that sweeps again.
+            let _ = told.send(swept(of, &known));
+            bell.ring();
+        });
+        if spawned.is_err() {
+            self.tell_later(swept(session, &listed));
+        }
     }
 
     pub(super) fn session_folder(&self, session: &SessionId) -> Result<Folder, String> {
@@ -149,4 +157,11 @@ impl Driver {
         let step = self.kernel.delegations().get(&delegation)?.task(index)?.spec.id.clone();
         Some((delegation, step))
     }
+}
+
+/// Ends what a session's host left behind; what does not end takes this seconds.
+fn swept(session: SessionId, listed: &[Process]) -> Report {
+    let swept = session::sweep(&session, listed);
+    let pids = |found: &[Process]| found.iter().map(|process| process.pid).collect();
+    Report::Swept { pids: pids(&swept.ended), left: pids(&swept.left), session }
 }

@@ -1,16 +1,19 @@
 //! One session as the driver sees it: its folder read on from where the log ends, and what that means.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use super::log::Log;
 use crate::agent::command::CommandAdapter;
-use crate::agent::log::{Entry, LogLine, Origin, Status};
+use crate::agent::log::{Entry, LogLine, Origin, Place, Status};
 use crate::agent::{Adapter, Command, End, Input, Step};
 use crate::engine::kernel::input::{Exit, Host, Verdict};
 use crate::model::event::{Body, payload as p};
 use crate::model::handoff::Outcome;
 use crate::model::id::{DelegationId, SessionId, SubtaskId};
+use crate::model::text;
 use crate::session::files::{Answer, Said};
 use crate::session::tail::Tail;
 use crate::session::{self, Folder, Launched, State};
@@ -21,6 +24,10 @@ const LOG: &str = "log.jsonl";
 /// How much of a stream is read in one turn: an agent that prints a gigabyte must not hold up the others.
 const BUDGET: usize = 128 * 1024;
 const CHUNK: usize = 64 * 1024;
+/// So much of what an agent printed may be unread when its processes are gone: it is read within a second.
+const MOST_AFTER_THE_END: u64 = 4 * 1024 * 1024;
+/// Of more than that only so much of the end is read: there stands what the work came to.
+const TAIL: u64 = 1024 * 1024;
 
 /// A session that is being looked after.
 pub(super) struct Desk {
@@ -48,6 +55,8 @@ pub(super) struct News {
     pub exit: Option<Exit>,
     /// The host is gone without a record.
     pub is_gone: bool,
+    /// The host is gone, and never took the folder: why, as far as it said.
+    pub not_started: Option<String>,
     /// There is more to read than was read in this turn.
     pub more: bool,
 }
@@ -111,8 +120,9 @@ impl Desk {
     pub fn read(&mut self, check: bool) -> News {
         let mut news = News::default();
         // A child of ours is asked by the system, at no cost; also so that the system forgets one that left.
-        let check = match &mut self.launched {
-            Some(launched) => !matches!(launched.left(), Ok(None)),
+        let left = self.launched.as_mut().map(Launched::left);
+        let check = match &left {
+            Some(left) => !matches!(left, Ok(None)),
             None => check,
         };
         // Before the streams: what was printed before the end is then read to its end.
@@ -127,9 +137,18 @@ impl Desk {
         );
         let is_over = matches!(state, Some(State::Exited(_) | State::Lost { .. }));
         self.has_begun |= is_over || news.said.iter().any(|said| matches!(said, Said::Started { .. }));
+        if let (Some(State::NeverRan), Some(Ok(Some(code)))) = (&state, &left) {
+            news.not_started = Some(why_not_started(&self.folder, *code));
+            return news;
+        }
         if !self.has_begun {
             // An agent may ask before its host has said that it runs: heard too early, the question would be lost.
             return news;
+        }
+        if is_over {
+            // Its processes are gone: whoever waits for that must not wait for a gigabyte to be read.
+            self.skip_to_the_tail(Origin::Out, &mut news);
+            self.skip_to_the_tail(Origin::Err, &mut news);
         }
         let out_ended = self.read_stream(Origin::Out, &mut news);
         let err_ended = self.read_stream(Origin::Err, &mut news);
@@ -145,7 +164,10 @@ impl Desk {
                 let step = self.adapter.step(Input::End(&end));
                 let verdict = self.verdict(&step);
                 self.keep(step, &mut news);
-                let pids = exit.leftovers.iter().map(|process| process.pid).collect();
+                // Of a host of an earlier release only those that lived on are known.
+                let ended: BTreeSet<u32> =
+                    exit.ended.iter().chain(&exit.leftovers).map(|process| process.pid).collect();
+                let pids = ended.into_iter().collect();
                 news.exit = Some(Exit { verdict, code: exit.code, signal: exit.signal, pids, left: 0 });
             }
             Some(State::Lost { .. }) => news.is_gone = true,
@@ -169,6 +191,25 @@ impl Desk {
     /// Appends to the session's log what is not in it yet.
     pub fn write_log(&mut self, lines: &[LogLine]) {
         self.log.append(lines);
+    }
+
+    /// Passes over what is too much to read when the agent has ended, and says so in the log.
+    fn skip_to_the_tail(&mut self, origin: Origin, news: &mut News) {
+        let is_err = origin == Origin::Err;
+        let (path, at) = if is_err { (self.folder.err(), self.err) } else { (self.folder.out(), self.out) };
+        let length = std::fs::metadata(&path).map_or(0, |found| found.len());
+        if length.saturating_sub(at) <= MOST_AFTER_THE_END {
+            return;
+        }
+        let next = line_after(&path, length - TAIL).unwrap_or(length);
+        *(if is_err { &mut self.err } else { &mut self.out }) = next;
+        let (cut, file) = (next - at, if is_err { "err" } else { "out" });
+        let text =
+            format!("… {cut} bytes were not read when it ended; all of it is in the session's `{file}`");
+        let from = Place { origin, offset: at, next, part: 0 };
+        let step =
+            Step { log: vec![LogLine { from, entry: Entry::Output { text, cut } }], ..Step::default() };
+        self.keep(step, news);
     }
 
     /// Reads one stream on; returns whether its end was reached.
@@ -244,6 +285,24 @@ impl Desk {
     }
 }
 
+/// Returns why a host left before it took its folder, in its own words where it had any.
+fn why_not_started(folder: &Folder, code: i32) -> String {
+    let how = if code < 0 { "was ended by a signal".into() } else { format!("left with exit code {code}") };
+    let said = session::look::last_words(folder);
+    let said = said.trim();
+    let colon = if said.is_empty() { "." } else { ": " };
+    format!("its session host {how} before it began{colon}{}", text::line(said))
+}
+
+/// Returns where the first line begins that begins behind this place of a file, if one is near.
+fn line_after(path: &Path, place: u64) -> Option<u64> {
+    let file = File::open(path).ok()?;
+    let mut chunk = vec![0; usize::try_from(TAIL).ok()?];
+    let read = file.read_at(&mut chunk, place).ok()?;
+    let end = memchr::memchr(b'\n', chunk.get(..read)?)?;
+    Some(place + end as u64 + 1)
+}
+
 /// Returns what an agent says that its work came to.
 fn result_of(entry: &Entry) -> Option<&str> {
     if let Entry::Result { summary, .. } = entry { Some(summary) } else { None }
@@ -253,7 +312,7 @@ impl News {
     /// Returns what the journal is to hold of it: how far it is, and what it used.
     pub fn events(&self, delegation: &DelegationId, step: &SubtaskId, session: &SessionId) -> Vec<Body> {
         let mut events = Vec::new();
-        let mut last_action = None;
+        let (mut progress, mut last_action): (Option<p::SubtaskProgress>, _) = (None, None);
         for line in &self.log {
             match &line.entry {
                 Entry::Usage(usage) => events.push(Body::SubtaskUsage(p::SubtaskUsage {
@@ -267,14 +326,14 @@ impl News {
                     ..p::SubtaskUsage::default()
                 })),
                 Entry::Progress { current, total, last_action } => {
-                    let progress = p::Progress { current: Some(*current), total: *total, percent: None };
-                    events.push(Body::SubtaskProgress(p::SubtaskProgress {
+                    let before = progress.take().and_then(|before| before.last_action);
+                    progress = Some(p::SubtaskProgress {
                         delegation_id: delegation.clone(),
                         subtask_id: step.clone(),
-                        progress: Some(progress),
-                        last_action: last_action.clone(),
+                        progress: Some(p::Progress { current: Some(*current), total: *total, percent: None }),
+                        last_action: last_action.clone().or(before),
                         ..p::SubtaskProgress::default()
-                    }));
+                    });
                 }
                 Entry::Tool { name, input, .. } => last_action = Some(format!("{name} {input}")),
                 Entry::Output { .. }
@@ -285,7 +344,8 @@ impl News {
                 | Entry::Ended { .. } => {}
             }
         }
-        // Of many tools in one turn the last one says what it does now.
+        // Of many in one turn the last one says how far it is, and what it does now.
+        events.extend(progress.map(Body::SubtaskProgress));
         events.extend(last_action.map(|action| {
             Body::SubtaskProgress(p::SubtaskProgress {
                 delegation_id: delegation.clone(),
@@ -301,6 +361,84 @@ impl News {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A session that has ended, and printed this.
+    fn ended(temp: &tempfile::TempDir, out: &str) -> Desk {
+        let folder = Folder(temp.path().to_owned());
+        std::fs::write(folder.out(), out).unwrap();
+        let exit = r#"{"at":"2026-11-16T09:00:00.000Z","reason":"exited","code":0}"#;
+        std::fs::write(folder.exit(), exit).unwrap();
+        Desk::new("sess_1_abcdef".into(), folder)
+    }
+
+    /// Reads to the end; returns what was told, and the log.
+    fn read_to_the_end(desk: &mut Desk, most: usize) -> (Exit, Vec<LogLine>) {
+        let mut log = Vec::new();
+        for _ in 0..most {
+            let news = desk.read(true);
+            log.extend(news.log);
+            if let Some(exit) = news.exit {
+                return (exit, log);
+            }
+        }
+        panic!("not told in {most} turns");
+    }
+
+    #[test]
+    fn the_end_of_an_agent_that_printed_without_end_is_told_without_reading_all_of_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let result = r#"{"quarterdeck":"result","summary":"all is well"}"#;
+        let mut desk = ended(&temp, &format!("{}\n{result}\n", "yes, yes\n".repeat(8_000_000)));
+        let (exit, log) = read_to_the_end(&mut desk, 12);
+        let Verdict::Done { result: Some(result) } = exit.verdict else { panic!("{:?}", exit.verdict) };
+        assert_eq!(result.summary.as_deref(), Some("all is well"));
+        let Entry::Output { text, cut } = &log[0].entry else { panic!("{:?}", log[0]) };
+        assert!(text.starts_with(&format!("… {cut} bytes were not read")), "{text}");
+        let cut_at = log[0].from.next;
+        assert_eq!((log[0].from.offset, *cut, log[1].from.offset), (0, cut_at, cut_at));
+        let Entry::Output { text, .. } = &log[1].entry else { panic!("{:?}", log[1]) };
+        assert_eq!(text, "yes, yes", "reading goes on at the beginning of a line");
+    }
+
+    #[test]
+    fn a_host_that_leaves_before_it_takes_its_folder_has_not_started_the_agent_and_says_why() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = Folder(temp.path().join("sess_1_abcdef"));
+        let run = r#"{"protocol":1,"session":"sess_1_abcdef","argv":["x"],"cwd":"/","env":{},"stdin":"none","graceMs":1}"#;
+        let spec: session::files::Spec = serde_json::from_str(run).unwrap();
+        // A shell knows no session-host, says so and leaves.
+        let launched = session::launch(&folder, &spec, Path::new("/bin/sh")).unwrap();
+        let mut desk = Desk::launched("sess_1_abcdef".into(), folder, launched);
+        let give_up = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        let why = loop {
+            if let Some(why) = desk.read(false).not_started {
+                break why;
+            }
+            assert!(std::time::Instant::now() < give_up, "it was never told");
+            std::thread::yield_now();
+        };
+        assert!(why.starts_with("its session host left with exit code "), "{why}");
+        assert!(why.contains("session-host"), "its own words: {why}");
+    }
+
+    #[test]
+    fn what_can_be_read_within_a_moment_is_read_whole_at_the_end() {
+        let temp = tempfile::tempdir().unwrap();
+        let mut desk = ended(&temp, &"yes, yes\n".repeat(400_000));
+        let (_, log) = read_to_the_end(&mut desk, 40);
+        assert_eq!(log.len(), 400_001, "each line, and the end");
+    }
+
+    #[test]
+    fn of_many_words_of_progress_in_one_turn_the_last_one_is_told() {
+        let temp = tempfile::tempdir().unwrap();
+        let lines: String =
+            (0..1000).map(|at| format!("{{\"quarterdeck\":\"progress\",\"current\":{at}}}\n")).collect();
+        let news = ended(&temp, &lines).read(true);
+        let events = news.events(&"del-1".into(), &"st-1".into(), &"sess_1_abcdef".into());
+        let [Body::SubtaskProgress(told)] = events.as_slice() else { panic!("{} events", events.len()) };
+        assert_eq!(told.progress.as_ref().unwrap().current, Some(999));
+    }
 
     #[test]
     fn what_an_agent_prints_is_heard_only_after_its_host_said_that_it_runs() {

@@ -36,22 +36,42 @@ impl Driver {
         self.take_limits()?;
         let mut found = Vec::new();
         for session in self.kernel.expected() {
-            let Ok(folder) = self.session_folder(&session) else { continue };
-            let observed = match session::look(&folder) {
-                Ok(session::State::NeverRan) | Err(_) => Observed::NeverRan,
-                // Its end is read from its folder like any other, once what it printed is read.
-                Ok(session::State::Running { .. } | session::State::Exited(_)) => {
-                    let listens = self.listens(&session);
-                    let desk = Desk::adopt(session.clone(), folder);
-                    let host = Host { channel: listens, ..desk.host() };
-                    self.desks.insert(session.clone(), desk);
-                    Observed::Running(host)
-                }
-                Ok(session::State::Lost { .. }) => Observed::Gone,
-            };
+            let observed = self.observe(&session);
             found.push((session, observed));
         }
         self.take(Input::Recovered(found))
+    }
+
+    /// Looks what became of a session of the last engine, and takes it up if it is there.
+    fn observe(&mut self, session: &SessionId) -> Observed {
+        let Ok(folder) = self.session_folder(session) else { return Observed::Gone };
+        match session::look(&folder) {
+            Ok(session::State::NeverRan) => Observed::NeverRan,
+            // Its end is read from its folder like any other, once what it printed is read.
+            Ok(session::State::Running { .. } | session::State::Exited(_)) => {
+                let listens = self.listens(session);
+                let desk = Desk::adopt(session.clone(), folder);
+                let host = Host { channel: listens, ..desk.host() };
+                self.desks.insert(session.clone(), desk);
+                self.is_watching = false;
+                Observed::Running(host)
+            }
+            Ok(session::State::Lost { .. }) | Err(session::Error::Unreadable { .. }) => Observed::Gone,
+            // An error is no observation: the agent may be alive and well.
+            Err(_) => {
+                self.unseen.insert(session.clone());
+                Observed::Unknown
+            }
+        }
+    }
+
+    /// Looks again at the sessions that could not be looked at.
+    fn look_again(&mut self) -> Result<()> {
+        for session in std::mem::take(&mut self.unseen) {
+            let observed = self.observe(&session);
+            self.take(Input::Found(session, observed))?;
+        }
+        Ok(())
     }
 
     /// Gives the kernel the limits that the project sets, where they are others than before.
@@ -112,6 +132,7 @@ impl Driver {
         }
         if check_hosts {
             self.last_check = Some(Instant::now());
+            self.look_again()?;
         }
         self.behind = false;
         let sessions: Vec<SessionId> = self.desks.keys().cloned().collect();
@@ -146,6 +167,9 @@ impl Driver {
         if let Some(exit) = news.exit {
             self.leave(session);
             self.take(Input::Report(Report::Exited { session: session.clone(), exit }))?;
+        } else if let Some(error) = news.not_started {
+            self.leave(session);
+            self.take(Input::Report(Report::NotStarted { session: session.clone(), error }))?;
         } else if news.is_gone {
             self.leave(session);
             self.take(Input::Report(Report::Gone { session: session.clone() }))?;

@@ -12,10 +12,17 @@ use super::effect::{Effect, TimerKey};
 use super::fold::CUT;
 use super::input::{Did, Exit, Host, Report, Settled, Verdict};
 use super::schedule::timeout;
-use super::state::{Phase, Stop, Task};
+use super::state::{Phase, Stop, Sweeping, Task};
 
 /// So many starts in a row may be refused before the step has failed.
 const START_TRIES: u32 = 5;
+
+/// How soon what could not be ended is looked for again, at first; then twice as long each time.
+const SWEEP_AGAIN: u64 = 1_000;
+/// How often it is looked for at least.
+const SWEEP_AT_LEAST: u64 = 60_000;
+/// So many processes are named.
+const MOST_NAMED: usize = 8;
 
 /// How an attempt came to its end.
 enum End {
@@ -51,7 +58,7 @@ impl Turn<'_> {
             Report::NotStarted { session, error } => self.session_over(&session, End::NotStarted { error }),
             Report::Exited { session, exit } => self.exited(&session, exit),
             Report::Gone { session } => self.gone(&session),
-            Report::Swept { session, pids, left } => self.swept(&session, pids, left),
+            Report::Swept { session, pids, left } => self.swept(&session, pids, &left),
             Report::Answered { session, order, did, pids } => self.answered(&session, order, did, pids),
             Report::Fed { session, id, trouble } => self.fed(&session, &id, trouble),
             Report::Asked(asked) => self.asked(*asked),
@@ -128,32 +135,61 @@ impl Turn<'_> {
         if exit.left == 0 {
             self.session_over(session, End::Exited(exit));
         } else if self.locate(session).is_some() {
-            self.kernel.brief.sweeping.insert(session.clone(), Some(exit));
+            let sweeping = Sweeping { exit: Some(exit), ..Sweeping::default() };
+            self.kernel.brief.sweeping.insert(session.clone(), sweeping);
             self.effects.push(Effect::Sweep { session: session.clone() });
         }
     }
 
     pub(super) fn gone(&mut self, session: &SessionId) {
         if self.locate(session).is_some() && !self.kernel.brief.sweeping.contains_key(session) {
-            self.kernel.brief.sweeping.insert(session.clone(), None);
+            self.kernel.brief.sweeping.insert(session.clone(), Sweeping::default());
             self.effects.push(Effect::Sweep { session: session.clone() });
         }
     }
 
-    fn swept(&mut self, session: &SessionId, pids: Vec<u32>, left: u32) {
-        if left > 0 {
-            // Looked for again until none is found.
-            self.effects.push(Effect::Sweep { session: session.clone() });
+    fn swept(&mut self, session: &SessionId, pids: Vec<u32>, left: &[u32]) {
+        let Some(sweeping) = self.kernel.brief.sweeping.get_mut(session) else { return };
+        sweeping.pids.extend(pids);
+        if !left.is_empty() {
+            // Only this attempt waits for them: looked for again, less and less often, until none is found.
+            let delay = SWEEP_AGAIN.saturating_mul(1 << sweeping.tries.min(6)).min(SWEEP_AT_LEAST);
+            sweeping.tries = sweeping.tries.saturating_add(1);
+            let (epoch, is_first) = (u64::from(sweeping.tries), sweeping.tries == 1);
+            let (key, at_ms) = (TimerKey::Sweep(session.clone()), self.due(delay));
+            self.effects.push(Effect::SetTimer { key, at_ms, epoch });
+            if is_first {
+                self.tell_stuck(session, left);
+            }
             return;
         }
-        match self.kernel.brief.sweeping.remove(session) {
-            Some(Some(exit)) => {
+        let Some(Sweeping { exit, pids, .. }) = self.kernel.brief.sweeping.remove(session) else { return };
+        match exit {
+            Some(exit) => {
                 let pids = exit.pids.iter().copied().chain(pids).collect();
                 self.session_over(session, End::Exited(Exit { pids, left: 0, ..exit }));
             }
-            Some(None) => self.session_over(session, End::Lost { pids }),
-            None => {}
+            None => self.session_over(session, End::Lost { pids: pids.into_iter().collect() }),
         }
+    }
+
+    /// Says who holds up the end of a session.
+    fn tell_stuck(&mut self, session: &SessionId, left: &[u32]) {
+        let Some(at) = self.locate(session) else { return };
+        let pids: Vec<String> = left.iter().take(MOST_NAMED).map(ToString::to_string).collect();
+        let (pids, more) = (pids.join(", "), left.len().saturating_sub(MOST_NAMED));
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        self.emit(Body::SubtaskProgress(p::SubtaskProgress {
+            delegation_id: at.delegation,
+            subtask_id: at.subtask,
+            last_action: Some(format!("its host is gone, and pid {pids}{more} cannot be ended; tried again")),
+            ..Default::default()
+        }));
+    }
+
+    /// Looks again for what could not be ended.
+    pub(super) fn sweep_due(&mut self, session: &SessionId) {
+        self.effects.push(Effect::Sweep { session: session.clone() });
     }
 
     fn session_over(&mut self, session: &SessionId, end: End) {

@@ -122,9 +122,13 @@ impl Turn<'_> {
                 if self.kernel.reach(&command).delegations.iter().any(|id| self.kernel.is_open(id)) {
                     return;
                 }
+                let count = processes(&pending.proofs);
                 format!("{count} of {count} ended, {} had not begun", pending.unstarted)
             }
-            Verb::Skip { .. } => format!("{count} of {count} ended"),
+            Verb::Skip { .. } => {
+                let count = processes(&pending.proofs);
+                format!("{count} of {count} ended")
+            }
             Verb::Answer { .. } | Verb::Tell { .. } => {
                 let gone = Refusal::new(Code::Gone, "The session ended before it could be told.");
                 self.refuse(&command, gone);
@@ -196,6 +200,11 @@ impl Turn<'_> {
             self.refuse(&old, Refusal::new(Code::Superseded, reason));
         }
     }
+}
+
+/// Returns how many processes ended; a session that named none counts as one.
+fn processes(proofs: &[p::Proof]) -> usize {
+    proofs.iter().map(|proof| proof.pids.as_ref().map_or(1, |pids| pids.len().max(1))).sum()
 }
 
 fn pause_proof(proofs: &[p::Proof]) -> String {

@@ -85,6 +85,8 @@ pub enum TimerKey {
     Retry(DelegationId, SubtaskId),
     /// A delegation's time is up.
     Delegation(DelegationId),
+    /// What a lost session left behind, and could not be ended, is looked for again.
+    Sweep(SessionId),
 }
 
 impl fmt::Display for TimerKey {
@@ -93,6 +95,7 @@ impl fmt::Display for TimerKey {
             Self::Subtask(delegation, subtask) => write!(f, "deadline of {delegation}/{subtask}"),
             Self::Retry(delegation, subtask) => write!(f, "retry of {delegation}/{subtask}"),
             Self::Delegation(delegation) => write!(f, "deadline of {delegation}"),
+            Self::Sweep(session) => write!(f, "next look for what {session} left"),
         }
     }
 }

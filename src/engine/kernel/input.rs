@@ -34,6 +34,8 @@ pub enum Input {
     },
     /// A new engine looked at every session that [`super::Kernel::expected`] names.
     Recovered(Vec<(SessionId, Observed)>),
+    /// What a new engine could not look at before was looked at since.
+    Found(SessionId, Observed),
     /// The machine slept, or its wall clock was set: deadlines are other moments now.
     Woke,
     /// The settings in force, whole; `maxConcurrent` and `maxDepth` are the kernel's.
@@ -54,8 +56,8 @@ pub enum Report {
     Exited { session: SessionId, exit: Exit },
     /// The host is gone without a record of the end.
     Gone { session: SessionId },
-    /// What a host left behind was looked for and ended.
-    Swept { session: SessionId, pids: Vec<u32>, left: u32 },
+    /// What a host left behind was looked for and ended, but for those that are left.
+    Swept { session: SessionId, pids: Vec<u32>, left: Vec<u32> },
     /// The host carried out an order.
     Answered { session: SessionId, order: CommandId, did: Did, pids: Vec<u32> },
     /// A line was given to the agent, or could not be.
@@ -132,4 +134,6 @@ pub enum Observed {
     Exited(Exit),
     /// Its host died without a record.
     Gone,
+    /// It could not be looked at; that says nothing about it, and [`Input::Found`] will.
+    Unknown,
 }

@@ -12,13 +12,9 @@ impl Turn<'_> {
     pub(super) fn recover(&mut self, observed: Vec<(SessionId, Observed)>) {
         let mut observed: BTreeMap<SessionId, Observed> = observed.into_iter().collect();
         for session in self.kernel.expected() {
-            match observed.remove(&session) {
-                Some(Observed::NeverRan) => self.start_again(&session),
-                Some(Observed::Running(host)) => self.adopt(&session, &host),
-                Some(Observed::Exited(exit)) => self.exited(&session, exit),
-                // Nobody can say that it does not run: it is looked for.
-                Some(Observed::Gone) | None => self.gone(&session),
-            }
+            // Nobody can say that it does not run: it is looked for.
+            let observed = observed.remove(&session).unwrap_or(Observed::Gone);
+            self.found(&session, observed);
         }
         let ids: Vec<DelegationId> = self.kernel.delegations.keys().cloned().collect();
         for id in &ids {
@@ -27,6 +23,17 @@ impl Turn<'_> {
         let pending: Vec<CommandId> = self.kernel.pending.keys().cloned().collect();
         for command in pending {
             self.carry_out(&command);
+        }
+    }
+
+    /// Takes up one session as it was found.
+    pub(super) fn found(&mut self, session: &SessionId, observed: Observed) {
+        match observed {
+            Observed::NeverRan => self.start_again(session),
+            Observed::Running(host) => self.adopt(session, &host),
+            Observed::Exited(exit) => self.exited(session, exit),
+            Observed::Gone => self.gone(session),
+            Observed::Unknown => {}
         }
     }
 

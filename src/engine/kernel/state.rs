@@ -201,7 +201,18 @@ pub struct Brief {
     /// Sessions that were ordered to end without a command.
     pub stopped: BTreeSet<SessionId>,
     /// Ended or lost sessions whose processes are looked for, with what to say then.
-    pub sweeping: BTreeMap<SessionId, Option<super::input::Exit>>,
+    pub sweeping: BTreeMap<SessionId, Sweeping>,
+}
+
+/// A look for the processes of a session that is over.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Sweeping {
+    /// How it ended; nothing where it was lost.
+    pub exit: Option<super::input::Exit>,
+    /// Everybody that was found so far.
+    pub pids: BTreeSet<u32>,
+    /// How often somebody was left.
+    pub tries: u32,
 }
 
 impl Delegation {

@@ -1,10 +1,12 @@
 //! The agent and all that it started: who lives, and how the main process ended.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 
 use rustix::io::Errno;
 use rustix::process::{WaitOptions, WaitStatus, wait};
 
+use super::spare::Spare;
 use crate::session::tree::{self, Life, Process, Seen};
 
 /// Whether what loses its parent becomes a child of the host.
@@ -17,11 +19,15 @@ pub(super) struct Family {
     pub ended: Option<WaitStatus>,
     session: String,
     childless: bool,
+    spare: Spare,
+    /// Whether somebody among the descendants was spared: the system then cannot tell that nobody is left.
+    spared: Cell<bool>,
 }
 
 impl Family {
-    pub(super) fn new(main: Process, session: &str) -> Self {
-        Self { main, ended: None, session: session.into(), childless: false }
+    pub(super) fn new(main: Process, session: &str, spare: Spare) -> Self {
+        let spared = Cell::new(false);
+        Self { main, ended: None, session: session.into(), childless: false, spare, spared }
     }
 
     /// Notices every child that has ended, also those that this process only inherited.
@@ -51,7 +57,32 @@ impl Family {
     /// Returns whether nobody is left.
     pub(super) fn is_gone(&mut self) -> bool {
         self.reap();
-        self.childless && (ADOPTS || self.find().iter().all(|seen| seen.life == Life::Ended))
+        if ADOPTS && !self.spared.get() {
+            return self.childless;
+        }
+        if ADOPTS {
+            // One look may miss somebody whose parent ends just then.
+            return self.childless || self.ended.is_some() && self.is_empty() && self.is_empty();
+        }
+        self.childless && self.is_empty()
+    }
+
+    fn is_empty(&mut self) -> bool {
+        self.find().iter().all(|seen| seen.life == Life::Ended)
+    }
+
+    /// Returns those that are found without a look at all the machine's processes.
+    pub(super) fn quickly(&self) -> Vec<Seen> {
+        let engine = self.spare.engine();
+        tree::quickly_below_sparing(std::process::id(), &|process| self.is_spared(engine, process))
+    }
+
+    fn is_spared(&self, engine: Option<Process>, process: Process) -> bool {
+        let is_spared = engine == Some(process) || self.spare.is_host(process);
+        if is_spared {
+            self.spared.set(true);
+        }
+        is_spared
     }
 
     /// Returns those that are found without a look at all the machine's processes; everybody, where that finds
@@ -62,7 +93,7 @@ impl Family {
     pub(super) fn find_to_end(&mut self) -> Vec<Seen> {
         self.reap();
         if ADOPTS && !self.childless {
-            let found = tree::quickly_below(std::process::id());
+            let found = self.quickly();
             if found.iter().any(|seen| seen.life != Life::Ended) {
                 return found;
             }
@@ -76,12 +107,15 @@ impl Family {
         if ADOPTS && self.childless {
             return Vec::new();
         }
-        let mut found = tree::below(&[std::process::id()]);
+        let engine = self.spare.engine();
+        let spared = |process| self.is_spared(engine, process);
+        let mut found = tree::below_sparing(std::process::id(), &spared);
         if !ADOPTS {
             // What lost its parent is found by its mark only.
             let known: HashSet<Process> = found.iter().map(|seen| seen.process).collect();
             let marked = tree::left_by(&self.session, &[]);
-            found.extend(marked.into_iter().filter(|seen| !known.contains(&seen.process)));
+            let others = marked.into_iter().filter(|seen| !known.contains(&seen.process));
+            found.extend(others.filter(|seen| !spared(seen.process)));
         }
         found
     }

@@ -10,6 +10,7 @@ use super::agent::Agent;
 use super::clock::Clock;
 use super::family::Family;
 use super::feeder::Feeder;
+use super::spare::Spare;
 use super::voice::Voice;
 use super::wake::Wake;
 use crate::session::files::{Did, Exit, Order, Reason, Said, Spec, What, now};
@@ -35,6 +36,8 @@ pub(super) struct Work {
     clock: Clock,
     /// Those that this host stopped; what was stopped before stays so when the rest goes on.
     frozen: BTreeSet<Process>,
+    /// A freeze that some have not taken yet, and when it is tried again.
+    freezing: Option<(String, Instant)>,
     /// Orders to close stdin that are not carried out yet.
     closing: Vec<String>,
     ending: Option<Ending>,
@@ -59,12 +62,13 @@ impl Work {
         let now = Instant::now();
         voice.say(Said::Started { process: agent.main, remaining_ms: spec.deadline_ms });
         Self {
-            family: Family::new(agent.main, spec.session.as_str()),
+            family: Family::new(agent.main, spec.session.as_str(), Spare::new(folder)),
             feeder: Feeder::new(folder, agent.stdin),
             orders: Tail::new(folder.orders()),
             known: HashSet::new(),
             clock: Clock::start(now, spec.deadline_ms),
             frozen: BTreeSet::new(),
+            freezing: None,
             closing: Vec::new(),
             ending: None,
             list_at: now + LIST_AFTER,
@@ -82,6 +86,7 @@ impl Work {
             self.notice_the_end();
             self.feeder.read(&mut self.voice);
             self.obey_all();
+            self.freeze_the_rest();
             self.feeder.write(&mut self.voice);
             self.answer_closed();
             self.keep_time();
@@ -139,7 +144,7 @@ impl Work {
             What::Freeze | What::Continue | What::Deadline { .. } if self.ending.is_some() => {
                 self.voice.say(Said::Refused { id, why: "the agent is being ended".into() });
             }
-            What::Freeze => self.freeze(id, word),
+            What::Freeze => self.freeze(id, true),
             What::Continue => self.go_on(id, word),
             What::End { grace_ms } => {
                 self.begin_to_end(Reason::Ended, self.grace(grace_ms), Some((id, word)));
@@ -157,18 +162,35 @@ impl Work {
         }
     }
 
-    fn freeze(&mut self, id: String, word: &str) {
+    /// Freezes all. Its time stands still only when none runs; until then it is tried again.
+    fn freeze(&mut self, id: String, is_first: bool) {
         let reached = reach::freeze(&mut || self.family.find());
-        self.clock.stop(Instant::now());
         self.frozen.extend(&reached.changed);
-        let remaining_ms = self.clock.remaining_ms(Instant::now());
-        self.voice.say(Said::Did(Did { remaining_ms, ..did(id, word, &reached.found, reached.left) }));
+        let now = Instant::now();
+        if reached.left == 0 {
+            self.clock.stop(now);
+            self.freezing = None;
+        } else {
+            self.freezing = Some((id.clone(), now + TRY_AGAIN));
+        }
+        if is_first || reached.left == 0 {
+            let remaining_ms = self.clock.remaining_ms(now);
+            let did = did(id, What::Freeze.word(), &reached.found, reached.left);
+            self.voice.say(Said::Did(Did { remaining_ms, ..did }));
+        }
+    }
+
+    fn freeze_the_rest(&mut self) {
+        if let Some((id, _)) = self.freezing.take_if(|(_, at)| *at <= Instant::now()) {
+            self.freeze(id, false);
+        }
     }
 
     fn go_on(&mut self, id: String, word: &str) {
         let Reached { found, left, .. } = reach::resume(&mut || self.family.find(), &self.frozen);
         self.clock.go_on(Instant::now());
         self.frozen.clear();
+        self.freezing = None;
         let remaining_ms = self.clock.remaining_ms(Instant::now());
         self.voice.say(Said::Did(Did { still_stopped: left, remaining_ms, ..did(id, word, &found, 0) }));
     }
@@ -190,6 +212,7 @@ impl Work {
         let now = Instant::now();
         self.clock.go_on(now);
         self.frozen.clear();
+        self.freezing = None;
         let kill_at = now.checked_add(grace).unwrap_or(now);
         let ending = self.ending.get_or_insert(Ending {
             reason: if self.family.ended.is_some() { Reason::Exited } else { reason },
@@ -233,8 +256,7 @@ impl Work {
             return;
         }
         self.list_at = now + LIST_EVERY;
-        let pids = tree::quickly_below(std::process::id());
-        let pids: Vec<Process> = pids.iter().map(|seen| seen.process).collect();
+        let pids: Vec<Process> = self.family.quickly().iter().map(|seen| seen.process).collect();
         if pids != self.listed && !pids.is_empty() {
             self.voice.say(Said::Pids { pids: pids.clone() });
             self.listed = pids;
@@ -247,10 +269,12 @@ impl Work {
         self.answer_closed();
         let ending = self.ending.take();
         let reason = ending.as_ref().map_or(Reason::Exited, |ending| ending.reason);
+        let mut ended = BTreeSet::new();
         if let Some(Ending { orders, reached, .. }) = ending {
             for (id, word) in orders {
                 self.voice.say(Said::Did(did(id, word, &reached, 0)));
             }
+            ended = reached;
         }
         let status = self.family.ended;
         Exit {
@@ -262,6 +286,7 @@ impl Work {
             ran_ms: u64::try_from(self.clock.ran(Instant::now()).as_millis()).unwrap_or(u64::MAX),
             cpu_ms: tree::cpu_of_children(),
             leftovers: self.leftovers.into_iter().filter(|left| *left != self.family.main).collect(),
+            ended: ended.into_iter().collect(),
         }
     }
 }

@@ -43,6 +43,12 @@ pub fn environment(pid: u32, entry: &[u8]) -> bool {
     environ.split(|byte| *byte == 0).any(|found| found == entry)
 }
 
+/// Returns what a process was started with, its name first; nothing where that cannot be told.
+pub fn arguments(pid: u32) -> Vec<Vec<u8>> {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    line.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect()
+}
+
 /// Returns the processor time, in milliseconds, of every child of this process that was waited for.
 pub fn cpu_of_children() -> Option<u64> {
     let stat = Stat::read("/proc/self/stat")?;
