@@ -8,6 +8,7 @@
 
 mod answering;
 mod carry;
+mod cut;
 mod desk;
 mod log;
 mod watching;
@@ -246,7 +247,7 @@ impl Driver {
 
     /// Gives the kernel an input, writes what it decided, and carries it out.
     fn take(&mut self, input: Input) -> Result<()> {
-        let tick = Tick { at: now(), awake_ms: awake_ms(), seed: seed() };
+        let tick = tick();
         debug_assert_eq!(self.kernel.seq(), self.book.seq(), "the kernel has seen every event");
         let step = self.kernel.step(tick, input);
         if !step.events.is_empty() {
@@ -266,7 +267,8 @@ impl Driver {
             return Ok(());
         }
         let first = self.book.seq().next().0;
-        self.write(now(), events.clone())?;
+        let (drafts, events) = answering::fitted_all(events)?;
+        self.write_fitted(now(), drafts, events.clone())?;
         for (seq, (at, body)) in (first..).zip(events) {
             self.kernel.apply(&Event { seq: Seq(seq), at, body });
         }
@@ -314,6 +316,11 @@ impl Driver {
 fn now() -> Stamp {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     Stamp::from_millis(0).plus(since)
+}
+
+/// Returns the moment, as the kernel is told it.
+fn tick() -> Tick {
+    Tick { at: now(), awake_ms: awake_ms(), seed: seed() }
 }
 
 /// Fresh random bits: the seeds that the standard library gives its maps.

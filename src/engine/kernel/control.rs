@@ -17,7 +17,9 @@ use std::time::Duration;
 use crate::model::command::{Command, PauseMode, Verb};
 use crate::model::event::{Body, payload as p};
 use crate::model::id::{CommandId, DelegationId};
+use crate::model::time::Stamp;
 
+use super::input::Tick;
 use super::spec::{Code, Refusal};
 use super::state::{Delegation, Task};
 use super::{Kernel, Turn};
@@ -57,22 +59,8 @@ impl Turn<'_> {
     }
 
     fn accept_command(&mut self, command: &Command) {
-        let delegation = self.kernel.delegations.get(&command.delegation_id);
-        let grace = Duration::from_millis(delegation.map_or(0, |delegation| delegation.limits.grace_ms));
-        // A drain waits for agents to finish, however long they take.
-        let is_drain = matches!(command.verb, Verb::Pause { mode: PauseMode::Drain });
-        let deadline = (!is_drain).then(|| self.tick.at.plus(ANSWER_WITHIN + grace));
-        self.emit(Body::CommandAccepted(p::CommandAccepted {
-            command_id: command.id.clone(),
-            kind: Some(command.verb.kind().into()),
-            delegation_id: Some(command.delegation_id.clone()),
-            subtask_id: command.subtask_id.clone(),
-            by: command.by.clone(),
-            // Whole, also a start's: what was accepted is done, though the engine may die before the next event.
-            options: serde_json::to_value(&command.verb).ok(),
-            deadline,
-            ..Default::default()
-        }));
+        let accepted = self.kernel.acceptance(command, self.tick.at);
+        self.emit(accepted);
     }
 
     /// Does what an accepted command asks for, as far as it is not done.
@@ -209,6 +197,34 @@ fn pause_proof(proofs: &[p::Proof]) -> String {
 }
 
 impl Kernel {
+    /// Returns the events that hold what a command says, whole: they must fit into the journal.
+    pub fn spoken(&self, command: &Command, tick: Tick) -> Vec<Body> {
+        let mut events = vec![self.acceptance(command, tick.at)];
+        if let Verb::Start { spec } = &command.verb {
+            events.extend(self.beginning(&command.delegation_id, (**spec).clone(), tick));
+        }
+        events
+    }
+
+    fn acceptance(&self, command: &Command, at: Stamp) -> Body {
+        let delegation = self.delegations.get(&command.delegation_id);
+        let grace = Duration::from_millis(delegation.map_or(0, |delegation| delegation.limits.grace_ms));
+        // A drain waits for agents to finish, however long they take.
+        let is_drain = matches!(command.verb, Verb::Pause { mode: PauseMode::Drain });
+        let deadline = (!is_drain).then(|| at.plus(ANSWER_WITHIN + grace));
+        Body::CommandAccepted(p::CommandAccepted {
+            command_id: command.id.clone(),
+            kind: Some(command.verb.kind().into()),
+            delegation_id: Some(command.delegation_id.clone()),
+            subtask_id: command.subtask_id.clone(),
+            by: command.by.clone(),
+            // Whole, also a start's: what was accepted is done, though the engine may die before the next event.
+            options: serde_json::to_value(&command.verb).ok(),
+            deadline,
+            ..Default::default()
+        })
+    }
+
     /// Returns why a command cannot be done now.
     pub(super) fn check(&self, command: &Command) -> Result<(), Refusal> {
         match &command.verb {
