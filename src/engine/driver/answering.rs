@@ -9,9 +9,10 @@ use super::cut::fitted;
 use super::{Driver, now, tick};
 use crate::engine::door::{Answer, Ask, Published, View};
 use crate::engine::kernel::input::Input;
-use crate::engine::kernel::spec::Code;
+use crate::engine::kernel::refusal_of;
+use crate::engine::kernel::spec::{Code, Refusal};
 use crate::model::command::{Command, Verb};
-use crate::model::event::{Body, Event, payload as p};
+use crate::model::event::{Body, Event};
 use crate::model::id::{CommandId, Seq};
 use crate::model::time::Stamp;
 use crate::store::error::{Error, Result};
@@ -49,7 +50,7 @@ impl Driver {
         let id = command.id.clone();
         let view = self.view();
         if let Some(receipt) = view.receipt(&id) {
-            if !view.is_of(&receipt, &command) {
+            if !self.kernel.known(&id).is_some_and(|known| known.is(&command)) {
                 // Who asked may have gone; so everywhere here.
                 let _ = reply.send(Answer::OtherRequest(receipt));
                 return Ok(());
@@ -70,14 +71,8 @@ impl Driver {
             let reason = format!(
                 "It has {bytes} bytes, and {most} are allowed.\nPut long texts into files, and name those."
             );
-            let refused = p::CommandRefused {
-                command_id: command.id,
-                kind: Some(command.verb.kind().into()),
-                code: Some(Code::Limit.as_str().into()),
-                reason: Some(reason),
-                ..p::CommandRefused::default()
-            };
-            return self.record(vec![(now(), Body::CommandRefused(refused))]);
+            let refused = refusal_of(&command, Refusal::new(Code::Limit, reason));
+            return self.record(vec![(now(), refused)]);
         }
         self.take(Input::Command(Box::new(command)))
     }

@@ -21,7 +21,7 @@ use crate::model::time::Stamp;
 
 use super::input::Tick;
 use super::spec::{Code, Refusal};
-use super::state::{Delegation, Task};
+use super::state::{Delegation, Task, digest};
 use super::{Kernel, Turn};
 
 pub(super) use pause::turn;
@@ -49,13 +49,7 @@ impl Turn<'_> {
     }
 
     fn refuse(&mut self, command: &Command, refusal: Refusal) {
-        self.emit(Body::CommandRefused(p::CommandRefused {
-            command_id: command.id.clone(),
-            kind: Some(command.verb.kind().into()),
-            code: Some(refusal.code.as_str().into()),
-            reason: Some(refusal.reason),
-            ..Default::default()
-        }));
+        self.emit(refusal_of(command, refusal));
     }
 
     fn accept_command(&mut self, command: &Command) {
@@ -184,6 +178,20 @@ impl Turn<'_> {
             self.refuse(&old, Refusal::new(Code::Superseded, reason));
         }
     }
+}
+
+/// Returns the event that refuses a command. It holds what the command was: its id means that one from then on.
+pub fn refusal_of(command: &Command, refusal: Refusal) -> Body {
+    Body::CommandRefused(p::CommandRefused {
+        command_id: command.id.clone(),
+        kind: Some(command.verb.kind().into()),
+        code: Some(refusal.code.as_str().into()),
+        reason: Some(refusal.reason),
+        delegation_id: Some(command.delegation_id.clone()),
+        subtask_id: command.subtask_id.clone(),
+        digest: digest(serde_json::to_value(&command.verb).ok().as_ref()),
+        ..Default::default()
+    })
 }
 
 fn pause_proof(proofs: &[p::Proof]) -> String {

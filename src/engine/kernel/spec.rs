@@ -55,7 +55,8 @@ impl fmt::Display for Refusal {
 }
 
 impl Refusal {
-    pub(super) fn new(code: Code, reason: impl Into<String>) -> Self {
+    /// Makes one.
+    pub fn new(code: Code, reason: impl Into<String>) -> Self {
         Self { code, reason: reason.into() }
     }
 }
