@@ -253,7 +253,7 @@ fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
                 return Ok(ExitCode::SUCCESS);
             }
             let done = Until::Is(StatusWord::Done);
-            Watched { id, step: None }.wait(&folder, done, None, json)
+            Watched { id, step: None, keep_engine: true }.wait(&folder, done, None, json)
         }
         Some(_) | None => ask::show(&command, receipt, json),
     }
