@@ -11,6 +11,7 @@ pub mod client;
 pub mod engines;
 pub mod guard;
 pub mod listen;
+pub mod plan;
 mod problem;
 pub mod routes;
 pub mod sse;

@@ -251,3 +251,21 @@ fn a_wait_without_an_engine_says_so_and_a_delegate_that_waits_starts_one() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(text(&output.stderr).matches("Started an engine").count() >= 2, "{}", text(&output.stderr));
 }
+
+#[test]
+fn a_plan_with_a_typing_error_is_refused_and_says_where() {
+    let deck = Deck::new();
+    let plans = [
+        ("plan.json", r#"{"subtasks":[{"id":"a","promt":"x"}]}"#, "promt"),
+        ("plan.json", r#"{"subtasks":[{"id":"a","prompt":"x"}],"limits":{"maxRetrys":1}}"#, "maxRetrys"),
+        ("plan.toml", "titel = \"x\"\n[[subtasks]]\nid = \"a\"\nprompt = \"x\"\n", "titel"),
+        ("plan.json", r#"{"subtasks":[{"id":"a","prompt":" "}]}"#, "no prompt"),
+    ];
+    for (name, plan, said) in plans {
+        fs::write(deck.path(name), plan).unwrap();
+        let refused = deck.run(&["delegate", "--plan", name, "--agent", "echo"]);
+        let told = format!("{}{}", text(&refused.stdout), text(&refused.stderr));
+        assert!(!refused.status.success() && told.contains(said), "{plan}: {told}");
+    }
+    assert_eq!(deck.lines("starts"), 0, "nothing ran");
+}

@@ -79,6 +79,9 @@ pub fn expand(spec: &Spec) -> Result<Vec<StepSpec>, Refusal> {
         if let Err(what) = file_name(step.id.as_str()) {
             return Err(invalid(format!("The subtask id {:?} {what}.\nUse a name such as st-1.", step.id)));
         }
+        if step.prompt.trim().is_empty() {
+            return Err(invalid(format!("{} has no prompt.\nSay what is to be done.", step.id)));
+        }
         if !seen.insert(step.id.clone()) {
             return Err(invalid(format!("Two subtasks have the id {}\nGive each its own.", step.id)));
         }
