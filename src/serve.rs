@@ -5,11 +5,13 @@
 //! model that everybody reads, events are those of the journal. It runs beside the driver, on threads of its own;
 //! an engine whose interface cannot begin still takes commands from the inbox.
 
+mod accept;
 pub mod announce;
 pub mod client;
 pub mod engines;
 pub mod guard;
 pub mod listen;
+pub mod plan;
 mod problem;
 pub mod routes;
 pub mod sse;

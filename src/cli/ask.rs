@@ -29,7 +29,11 @@ const START: Duration = Duration::from_secs(10);
 /// How soon an engine that did not answer is asked again.
 const AGAIN: Duration = Duration::from_millis(20);
 /// How often it is asked whether the engine still lives.
-const CHECK: Duration = Duration::from_secs(1);
+pub(super) const CHECK: Duration = Duration::from_secs(1);
+/// So many engines may be started for one command: if they all die, the next one would too.
+const MOST_ENGINES: u32 = 3;
+/// How much of the engine's log is shown where engines die.
+const LAST_WORDS: usize = 2000;
 /// Exit code of a command that was refused.
 const REFUSED: u8 = 3;
 /// Exit code of a command whose receipt did not come in time.
@@ -101,18 +105,19 @@ pub(super) fn send_telling(
         return Err(CliError::Waits { kind: command.verb.kind(), target: target(command) }.into());
     }
     let give_up = Instant::now() + patience;
+    let mut engines = Engines::new(folder);
     while Instant::now() < give_up {
         // Again and again: an engine may die while it works on this, and the next one goes on with it.
-        ensure_engine(folder, tell)?;
+        engines.ensure(tell)?;
         let Some((client, _)) = Client::of(folder) else {
-            return send_by_inbox(folder, command, give_up, tell);
+            return send_by_inbox(&mut engines, command, give_up, tell);
         };
         let client = Blocking::new(client)?;
         match client.version().and_then(|_| client.command(command)) {
             Ok(Answered::Final(receipt)) => return Ok(Some(*receipt)),
             Ok(Answered::Pending) => {}
             Err(ClientError::Unreachable { .. }) if lock::holder(&RealDisk, folder).is_some() => {
-                return send_by_inbox(folder, command, give_up, tell);
+                return send_by_inbox(&mut engines, command, give_up, tell);
             }
             // It may be leaving; what came of the command, the next one knows.
             Err(error) if error.is_passing() => std::thread::sleep(AGAIN),
@@ -124,18 +129,19 @@ pub(super) fn send_telling(
 
 /// Leaves a command in the inbox, and waits for its receipt in the journal.
 fn send_by_inbox(
-    folder: &StateFolder,
+    engines: &mut Engines<'_>,
     command: &Command,
     give_up: Instant,
     tell: &dyn Fn(&str),
 ) -> Result<Option<Receipt>, Box<dyn std::error::Error>> {
+    let folder = engines.folder;
     let mut live = Live::of(folder)?;
     let text = serde_json::value::to_raw_value(command)?;
     inbox::send(&RealDisk, folder, &command.id, &text)?;
     let is_final =
         |model: &Model| model.receipts().get(&command.id).filter(|receipt| receipt.state.is_final()).cloned();
     while Instant::now() < give_up {
-        ensure_engine(folder, tell)?;
+        engines.ensure(tell)?;
         let look_again = give_up.min(Instant::now() + CHECK);
         if let Some(receipt) = live.wait(Some(look_again), is_final) {
             return Ok(Some(receipt));
@@ -180,17 +186,65 @@ fn target(command: &Command) -> String {
     }
 }
 
+/// The engines that are started on a folder for one purpose.
+pub(super) struct Engines<'a> {
+    folder: &'a StateFolder,
+    started: u32,
+    /// How long the engine's log was before the first of them.
+    log_from: u64,
+}
+
+impl<'a> Engines<'a> {
+    pub fn new(folder: &'a StateFolder) -> Self {
+        let log_from = std::fs::metadata(log_of(folder)).map_or(0, |log| log.len());
+        Self { folder, started: 0, log_from }
+    }
+
+    /// Returns whether one runs.
+    pub fn is_there(&self) -> bool {
+        lock::holder(&RealDisk, self.folder).is_some()
+    }
+
+    /// Starts an engine in the background if none runs, and says so; not without end, if they die.
+    pub fn ensure(&mut self, tell: &dyn Fn(&str)) -> Result<(), Box<dyn std::error::Error>> {
+        if self.is_there() {
+            return Ok(());
+        }
+        if self.started >= MOST_ENGINES {
+            let (log, said) = (log_of(self.folder), last_words(self.folder, self.log_from));
+            return Err(format!(
+                "{} engines were started for this, and each of them died (more in {}).\n{said}",
+                self.started,
+                log.display()
+            )
+            .into());
+        }
+        let pid = start_engine(self.folder)?;
+        self.started += 1;
+        tell(&format!("Started an engine in the background (pid {pid})."));
+        Ok(())
+    }
+}
+
 /// Starts an engine in the background if none runs, and says so.
 pub(super) fn ensure_engine(
     folder: &StateFolder,
     tell: &dyn Fn(&str),
 ) -> Result<(), Box<dyn std::error::Error>> {
-    if lock::holder(&RealDisk, folder).is_some() {
-        return Ok(());
-    }
-    let pid = start_engine(folder)?;
-    tell(&format!("Started an engine in the background (pid {pid})."));
-    Ok(())
+    Engines::new(folder).ensure(tell)
+}
+
+fn log_of(folder: &StateFolder) -> std::path::PathBuf {
+    folder.root.join("engine.log")
+}
+
+/// Returns the end of what engines said since their log was so long.
+fn last_words(folder: &StateFolder, from: u64) -> String {
+    let said = std::fs::read(log_of(folder)).unwrap_or_default();
+    let said = said.get(usize::try_from(from).unwrap_or(0)..).unwrap_or_default();
+    let said = said.get(said.len().saturating_sub(LAST_WORDS)..).unwrap_or_default();
+    let said = crate::model::text::lines(&String::from_utf8_lossy(said));
+    if said.trim().is_empty() { "They said nothing.".into() } else { said.trim().to_owned() }
 }
 
 /// Returns whether this is run by an agent: an engine started here would be frozen and ended with it.
@@ -204,8 +258,7 @@ pub(super) fn start_engine(folder: &StateFolder) -> Result<u32, Box<dyn std::err
         return Err(CliError::InsideAnAgent.into());
     }
     folder.create(&RealDisk)?;
-    let log = folder.root.join("engine.log");
-    let log = OpenOptions::new().append(true).create(true).mode(0o600).open(log)?;
+    let log = OpenOptions::new().append(true).create(true).mode(0o600).open(log_of(folder))?;
     let before = log.metadata()?.len();
     let mut child = Process::new(std::env::current_exe()?)
         .args(["engine", "run", "--background", "--dir"])
@@ -225,10 +278,8 @@ pub(super) fn start_engine(folder: &StateFolder) -> Result<u32, Box<dyn std::err
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    let log = folder.root.join("engine.log");
-    let said = std::fs::read_to_string(&log).unwrap_or_default();
-    let said = said.get(usize::try_from(before).unwrap_or(0)..).unwrap_or_default().trim().to_owned();
-    Err(format!("the engine did not begin (more in {}).\n{said}", log.display()).into())
+    let said = last_words(folder, before);
+    Err(format!("the engine did not begin (more in {}).\n{said}", log_of(folder).display()).into())
 }
 
 /// Fresh random bits: the seeds that the standard library gives its maps.

@@ -13,6 +13,7 @@ use crate::model::command::{Limits, Pattern, ReceiptState, Spec, StepSpec, Verb}
 use crate::model::id::DelegationId;
 use crate::model::status::StatusWord;
 use crate::monitor::app::effect::Handover;
+use crate::serve;
 use crate::store::disk::{Disk, RealDisk};
 use crate::store::folder::StateFolder;
 use crate::store::views::replace;
@@ -147,10 +148,12 @@ fn plan(path: &Path) -> Result<Spec, Box<dyn std::error::Error>> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
     let is_toml = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("toml"));
-    if is_toml {
-        return Ok(toml::from_str(&text).map_err(|error| format!("{shown} is no plan: {error}"))?);
-    }
-    Ok(serde_json::from_str(&text).map_err(|error| format!("{shown} is no plan: {error}"))?)
+    let fields = if is_toml {
+        toml::from_str(&text).map_err(|error| error.to_string())
+    } else {
+        serde_json::from_str(&text).map_err(|error| error.to_string())
+    };
+    Ok(fields.and_then(serve::plan::read).map_err(|error| format!("{shown} is no plan: {error}"))?)
 }
 
 /// Returns a folder as the engine finds it, wherever that was started.
@@ -253,7 +256,7 @@ fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
                 return Ok(ExitCode::SUCCESS);
             }
             let done = Until::Is(StatusWord::Done);
-            Watched { id, step: None }.wait(&folder, done, None, json)
+            Watched { id, step: None, keep_engine: true }.wait(&folder, done, None, json)
         }
         Some(_) | None => ask::show(&command, receipt, json),
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde_json::json;
 
-use super::ask::Live;
+use super::ask::{CHECK, Engines, Live};
 use super::control::resolve;
 use super::{Outcome, Place, print, warn};
 use crate::model::Model;
@@ -67,7 +67,7 @@ impl Wait {
         let (id, step) = resolve(&folder, &self.on)?;
         // A span that is longer than the clock counts is no end.
         let deadline = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        Watched { id, step }.wait(&folder, self.until, deadline, self.json)
+        Watched { id, step, keep_engine: false }.wait(&folder, self.until, deadline, self.json)
     }
 }
 
@@ -75,6 +75,8 @@ impl Wait {
 pub(super) struct Watched {
     pub id: DelegationId,
     pub step: Option<SubtaskId>,
+    /// Start an engine where there is none; else it is only said.
+    pub keep_engine: bool,
 }
 
 impl Watched {
@@ -97,8 +99,17 @@ impl Watched {
             let over = until.is_reached(word) || node.status.is_ended();
             over.then(|| (word, node.status.why().map(str::to_owned)))
         };
-        let Some((word, why)) = live.wait(deadline, settled) else {
-            return late(&key, &live.model, json);
+        let mut keeper = Keeper { engines: Engines::new(folder), start: self.keep_engine, is_told: false };
+        let (word, why) = loop {
+            keeper.look()?;
+            let look_again = Instant::now() + CHECK;
+            let next = deadline.map_or(look_again, |deadline| deadline.min(look_again));
+            if let Some(found) = live.wait(Some(next), settled) {
+                break found;
+            }
+            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                return late(&key, &live.model, json);
+            }
         };
         let reached = until.is_reached(word);
         if json {
@@ -110,6 +121,27 @@ impl Watched {
             print(&format!("{key} {}{why}\n", word.as_str()))?;
         }
         Ok(if reached { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+/// Looks whether there is an engine: without one nothing goes on, and a wait would be for nothing.
+struct Keeper<'a> {
+    engines: Engines<'a>,
+    start: bool,
+    is_told: bool,
+}
+
+impl Keeper<'_> {
+    fn look(&mut self) -> Result<(), Box<dyn std::error::Error>> {
+        if self.start {
+            return self.engines.ensure(&warn);
+        }
+        if !self.engines.is_there() && !std::mem::replace(&mut self.is_told, true) {
+            warn(
+                "No engine runs, so nothing goes on until one does.\nStart one with `quarterdeck engine start`.",
+            );
+        }
+        Ok(())
     }
 }
 

@@ -101,7 +101,16 @@ impl Book {
     pub fn write(&mut self, now: Stamp, events: impl IntoIterator<Item = (Stamp, Body)>) -> Result<Delta> {
         let events: Vec<(Stamp, Body)> = events.into_iter().collect();
         let drafts: Result<Vec<Draft>> = events.iter().map(|(at, body)| Draft::new(*at, body)).collect();
-        let drafts = drafts?;
+        self.write_drafts(now, drafts?, events)
+    }
+
+    /// Writes events down as [`Book::write`] does, where they are encoded already.
+    pub(super) fn write_drafts(
+        &mut self,
+        now: Stamp,
+        drafts: Vec<Draft>,
+        events: Vec<(Stamp, Body)>,
+    ) -> Result<Delta> {
         let written = self.store.journal.append(drafts, Place::Exactly(self.seq.next())).wait()?;
         let mut facts = Vec::new();
         for (seq, (at, body)) in (written.first.0..).zip(events) {

@@ -15,10 +15,9 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 
 use super::config::Config;
 use super::kernel::Kernel;
-use super::kernel::spec::expand;
-use super::kernel::state::CommandOutcome;
+use super::kernel::state::{CommandOutcome, Known};
 use crate::model::Model;
-use crate::model::command::{Command, Receipt, ReceiptState, Spec, Verb};
+use crate::model::command::{Command, Receipt, ReceiptState};
 use crate::model::event::Event;
 use crate::model::id::{CommandId, JournalId, Seq};
 use crate::model::key::{NodeKey, SourceId};
@@ -75,7 +74,8 @@ impl View<'_> {
             return Some(receipt.clone());
         }
         // The kernel remembers far more of them than the model shows, if less of each.
-        let state = match self.kernel.outcome(id)?.clone() {
+        let known = self.kernel.known(id)?;
+        let state = match known.outcome.clone() {
             CommandOutcome::Accepted => ReceiptState::Accepted,
             CommandOutcome::Confirmed { proof } => {
                 ReceiptState::Confirmed { at: None, proof: proof.map(Into::into), effects: Vec::new() }
@@ -87,8 +87,8 @@ impl View<'_> {
         Some(Receipt {
             source: SourceId(0),
             command_id: id.clone(),
-            kind: None,
-            target: None,
+            kind: Some(known.kind.as_str()).filter(|kind| !kind.is_empty()).map(Into::into),
+            target: target(known),
             by: None,
             options: None,
             accepted_at: None,
@@ -96,31 +96,14 @@ impl View<'_> {
             state,
         })
     }
+}
 
-    /// Returns whether a receipt is of this very command, as far as it tells.
-    pub(super) fn is_of(&self, receipt: &Receipt, command: &Command) -> bool {
-        let target = match &command.subtask_id {
-            Some(step) => NodeKey::Subtask(command.delegation_id.clone(), step.clone()),
-            None => NodeKey::Delegation(command.delegation_id.clone()),
-        };
-        let asks_same = if let Verb::Start { spec } = &command.verb {
-            // Its receipt does not repeat the whole plan.
-            self.is_plan_of(command, spec)
-        } else {
-            let asked = serde_json::to_value(&command.verb).ok();
-            receipt.options.is_none() || receipt.options == asked
-        };
-        receipt.kind.as_deref().is_none_or(|kind| kind == command.verb.kind())
-            && receipt.target.as_ref().is_none_or(|told| *told == target)
-            && asks_same
-    }
-
-    fn is_plan_of(&self, command: &Command, spec: &Spec) -> bool {
-        let Some(known) = self.kernel.delegations().get(&command.delegation_id) else { return true };
-        let Ok(steps) = expand(spec) else { return false };
-        let asked = steps.iter().map(|step| (&step.id, &step.prompt));
-        asked.eq(known.tasks.iter().map(|task| (&task.spec.id, &task.spec.prompt)))
-    }
+fn target(known: &Known) -> Option<NodeKey> {
+    let delegation = known.delegation.clone()?;
+    Some(match known.subtask.clone() {
+        Some(step) => NodeKey::Subtask(delegation, step),
+        None => NodeKey::Delegation(delegation),
+    })
 }
 
 /// An event that is on disk.

@@ -8,6 +8,7 @@
 
 mod answering;
 mod carry;
+mod cut;
 mod desk;
 mod log;
 mod watching;
@@ -246,7 +247,11 @@ impl Driver {
         let kernel = &self.kernel;
         self.timers.retain(|key, (_, epoch)| kernel.awaits(key, *epoch));
         let now = now();
-        let leaving = self.book.leaving(now)?;
+        let leaving = match self.book.leaving(now) {
+            // They leave at another time.
+            Err(error) if error.is_passing() => return Ok(()),
+            other => other?,
+        };
         self.forget_env(&leaving);
         self.record(leaving)?;
         let _ = self.book.advance(now);
@@ -256,7 +261,7 @@ impl Driver {
 
     /// Gives the kernel an input, writes what it decided, and carries it out.
     fn take(&mut self, input: Input) -> Result<()> {
-        let tick = Tick { at: now(), awake_ms: awake_ms(), seed: seed() };
+        let tick = tick();
         debug_assert_eq!(self.kernel.seq(), self.book.seq(), "the kernel has seen every event");
         let step = self.kernel.step(tick, input);
         if !step.events.is_empty() {
@@ -276,7 +281,8 @@ impl Driver {
             return Ok(());
         }
         let first = self.book.seq().next().0;
-        self.write(now(), events.clone())?;
+        let (drafts, events) = answering::fitted_all(events)?;
+        self.write_fitted(now(), drafts, events.clone())?;
         for (seq, (at, body)) in (first..).zip(events) {
             self.kernel.apply(&Event { seq: Seq(seq), at, body });
         }
@@ -324,6 +330,11 @@ impl Driver {
 fn now() -> Stamp {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     Stamp::from_millis(0).plus(since)
+}
+
+/// Returns the moment, as the kernel is told it.
+fn tick() -> Tick {
+    Tick { at: now(), awake_ms: awake_ms(), seed: seed() }
 }
 
 /// Fresh random bits: the seeds that the standard library gives its maps.

@@ -39,6 +39,7 @@ use index::Index;
 use input::{Input, Tick};
 use state::{Brief, CommandOutcome, Delegation, Known, Pending, Task};
 
+pub use control::refusal_of;
 pub use preview::Preview;
 
 /// The engine's state, as far as it decides anything.
@@ -159,6 +160,11 @@ impl Kernel {
     /// Returns what became of a command; `None` for one that was never given, or long ago.
     pub fn outcome(&self, id: &CommandId) -> Option<&CommandOutcome> {
         self.known.get(id).map(|known| &known.outcome)
+    }
+
+    /// Returns what is remembered of a command; `None` for one that was never given, or long ago.
+    pub fn known(&self, id: &CommandId) -> Option<&Known> {
+        self.known.get(id)
     }
 
     /// Returns the sessions that should run: what a new engine must look for.

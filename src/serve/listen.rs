@@ -7,14 +7,12 @@ use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use axum::Router;
-use axum::extract::connect_info::Connected;
-use axum::serve::IncomingStream;
-use tokio::net::{TcpListener, TcpStream, UnixListener};
+use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 
+use super::accept::{self, Allowed};
 use super::announce::Announced;
-use super::guard::{Peer, Rules};
+use super::guard::Rules;
 use super::token::Token;
 use super::{Api, Options, ServeError};
 use crate::engine::door::Door;
@@ -115,50 +113,16 @@ pub(super) async fn open(
     let router = api.router();
     match socket_place(door.folder(), &options.runtime).and_then(|path| Ok((bind_socket(&path)?, path))) {
         Ok((socket, path)) => {
-            tokio::spawn(serve(socket, router.clone(), closed.clone()));
+            tokio::spawn(accept::serve(socket, Allowed::SOCKET, router.clone(), closed.clone()));
             announced.socket = Some(path);
         }
         Err(error) => announced.trouble = Some(error.to_string()),
     }
     if let Some(tcp) = tcp {
-        tokio::spawn(serve(Prompt(tcp), router, closed));
+        tokio::spawn(accept::serve(tcp, Allowed::TCP, router, closed));
         announced.tcp = address;
     }
     Ok(announced)
-}
-
-async fn serve<L>(listener: L, router: Router, mut closed: watch::Receiver<()>)
-where
-    L: axum::serve::Listener,
-    L::Addr: std::fmt::Debug,
-    Peer: for<'a> Connected<IncomingStream<'a, L>>,
-{
-    let closing = async move {
-        // Its sender is never used, only dropped.
-        let _ = closed.changed().await;
-    };
-    let service = router.into_make_service_with_connect_info::<Peer>();
-    // It ends without an error only, and then on purpose.
-    let _ = axum::serve(listener, service).with_graceful_shutdown(closing).await;
-}
-
-/// TCP that sends an event when it happens, not when there is more to send.
-struct Prompt(TcpListener);
-
-impl axum::serve::Listener for Prompt {
-    type Io = TcpStream;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (TcpStream, SocketAddr) {
-        let (stream, address) = axum::serve::Listener::accept(&mut self.0).await;
-        // Without it events come late, but they come.
-        let _ = stream.set_nodelay(true);
-        (stream, address)
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.0.local_addr()
-    }
 }
 
 async fn bind_tcp(address: SocketAddr, options: &Options) -> Result<TcpListener, ServeError> {
@@ -178,18 +142,6 @@ fn bind_socket(path: &Path) -> Result<UnixListener, ServeError> {
     let socket = UnixListener::bind(path).map_err(failed)?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).map_err(failed)?;
     Ok(socket)
-}
-
-impl Connected<IncomingStream<'_, UnixListener>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, UnixListener>) -> Self {
-        Self::Socket { uid: stream.io().peer_cred().ok().map(|peer| peer.uid()) }
-    }
-}
-
-impl Connected<IncomingStream<'_, Prompt>> for Peer {
-    fn connect_info(_: IncomingStream<'_, Prompt>) -> Self {
-        Self::Tcp
-    }
 }
 
 #[cfg(test)]

@@ -117,10 +117,3 @@ pub(super) fn digest(parts: &[&[u8]]) -> u64 {
     let bytes = parts.iter().flat_map(|part| part.iter().chain(&[0]));
     bytes.fold(BASIS, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(PRIME))
 }
-
-/// Returns the first field that was given and is not one of what was understood: a typing error must not pass for
-/// a request without it.
-fn stray(understood: &impl serde::Serialize, given: &[String]) -> Option<String> {
-    let known = serde_json::to_value(understood).unwrap_or_default();
-    given.iter().find(|field| known.get(field.as_str()).is_none()).cloned()
-}

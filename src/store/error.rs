@@ -147,6 +147,15 @@ pub struct Failure {
 }
 
 impl Error {
+    /// Returns whether the system refused only for now: it had no files or no memory left, or was interrupted.
+    pub fn is_passing(&self) -> bool {
+        use rustix::io::Errno;
+        let Self::Io { source, .. } = self else { return false };
+        let code = source.raw_os_error();
+        let passing = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::INTR, Errno::AGAIN];
+        passing.iter().any(|errno| code == Some(errno.raw_os_error()))
+    }
+
     /// Says what was attempted on which file; for `map_err`.
     pub fn io(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { attempt, path: path.to_owned(), source }

@@ -205,3 +205,67 @@ fn the_history_is_searched_by_state_agent_time_and_text() {
     assert_eq!(records(&[&id]).len(), 1);
     assert_eq!(run(&["history", "no such thing"]), "Nothing in the history matches.\n");
 }
+
+#[test]
+fn a_command_whose_engines_die_gives_up_and_shows_what_they_said() {
+    let deck = Deck::new();
+    let config = "[agents.stubborn]\nkind = \"command\"\ncommand = \"trap '' TERM; echo x >> tries; while :; do sleep 0.05; done\"\n";
+    fs::write(deck.path("quarterdeck.toml"), config).unwrap();
+    let id = deck.ok(&["delegate", "work", "--agent", "stubborn"]);
+    wait_until("it runs", || deck.lines("tries") == 1);
+    let mut cancel = deck.spawn(&["cancel", &id]);
+    let mut last = 0;
+    wait_until("it gives up", || {
+        let pid = fs::read(deck.path(".quarterdeck/engine.lock"))
+            .ok()
+            .and_then(|lock| serde_json::from_slice::<Value>(&lock).ok()?["pid"].as_u64());
+        // Each engine lives until it can be asked: one that does not begin is another failure.
+        let is_up = fs::read_to_string(deck.path(".quarterdeck/engine.json"))
+            .is_ok_and(|told| pid.is_some_and(|pid| told.contains(&pid.to_string())));
+        if let Some(pid) = pid.filter(|pid| is_up && *pid != last) {
+            last = pid;
+            let raw = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+            let _ = rustix::process::kill_process(raw, rustix::process::Signal::KILL);
+        }
+        cancel.try_wait().unwrap().is_some()
+    });
+    let output = cancel.wait_with_output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("3 engines were started for this, and each of them died"), "{said}");
+}
+
+#[test]
+fn a_wait_without_an_engine_says_so_and_a_delegate_that_waits_starts_one() {
+    let deck = Deck::new();
+    let id = deck.ok(&["delegate", "work", "--agent", "slow"]);
+    wait_until("it runs", || deck.lines("slow.starts") == 1);
+    deck.crash();
+    let wait = deck.run(&["wait", &id, "--timeout", "50ms"]);
+    assert_eq!((wait.status.code(), text(&wait.stderr).matches("No engine runs").count()), (Some(4), 1));
+    let waiting = deck.spawn(&["delegate", "more", "--agent", "slow", "--wait"]);
+    wait_until("both run", || deck.lines("slow.starts") == 2);
+    deck.crash();
+    fs::write(deck.path("go"), "").unwrap();
+    let output = waiting.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).matches("Started an engine").count() >= 2, "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_plan_with_a_typing_error_is_refused_and_says_where() {
+    let deck = Deck::new();
+    let plans = [
+        ("plan.json", r#"{"subtasks":[{"id":"a","promt":"x"}]}"#, "promt"),
+        ("plan.json", r#"{"subtasks":[{"id":"a","prompt":"x"}],"limits":{"maxRetrys":1}}"#, "maxRetrys"),
+        ("plan.toml", "titel = \"x\"\n[[subtasks]]\nid = \"a\"\nprompt = \"x\"\n", "titel"),
+        ("plan.json", r#"{"subtasks":[{"id":"a","prompt":" "}]}"#, "no prompt"),
+    ];
+    for (name, plan, said) in plans {
+        fs::write(deck.path(name), plan).unwrap();
+        let refused = deck.run(&["delegate", "--plan", name, "--agent", "echo"]);
+        let told = format!("{}{}", text(&refused.stdout), text(&refused.stderr));
+        assert!(!refused.status.success() && told.contains(said), "{plan}: {told}");
+    }
+    assert_eq!(deck.lines("starts"), 0, "nothing ran");
+}

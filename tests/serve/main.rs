@@ -20,3 +20,4 @@ mod once;
 mod program;
 mod query;
 mod remote;
+mod sizes;

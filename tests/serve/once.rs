@@ -92,3 +92,39 @@ async fn g5_the_same_key_a_hundred_times_through_api_and_inbox_and_across_a_rest
     assert_eq!((count(&deck, "command:accepted", "retry-once"), deck.lines("tries")), (1, 2));
     assert_eq!(count(&deck, "command:refused", "retry-once"), 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_old_key_never_confirms_another_request() {
+    let mut deck = Deck::new();
+    let (one, two) = (deck.begin("slow").await, deck.begin("slow").await);
+    let path = |id: &str, verb: &str| format!("/api/delegation/{id}/{verb}");
+    assert_eq!(deck.post_as("kp1", &path(&one, "pause"), "").await.0, 200);
+    assert_eq!(deck.post_as("kr1", &path(&two, "resume"), "").await.0, 409);
+    let named = r#"{"delegationId":"del-named","prompt":"x","agent":"slow"}"#;
+    assert_eq!(deck.post_as("ks1", "/api/delegation/start", named).await.0, 200);
+    // More than the model shows receipts of.
+    for nth in 0..300 {
+        deck.post_as(&format!("other-{nth}"), &path(&two, "resume"), "").await;
+    }
+    for _ in 0..2 {
+        let (status, told) = deck.post_as("kp1", &path(&two, "cancel"), "").await;
+        assert_eq!((status, &told["error"]["code"]), (422, &"key-reused".into()), "{told}");
+        assert_eq!(deck.post_as("kp1", &path(&two, "pause"), "").await.0, 422, "another target");
+        assert_eq!(deck.post_as("kp1", &path(&one, "pause"), r#"{"mode":"drain"}"#).await.0, 422);
+        assert_eq!(deck.post_as("kr1", &path(&one, "resume"), "").await.0, 422, "also of a refused one");
+        let (status, told) = deck.post_as("kp1", &path(&one, "pause"), "").await;
+        assert_eq!((status, &told["receipt"]["kind"]), (200, &"pause".into()), "{told}");
+        assert_eq!(deck.post_as("kr1", &path(&two, "resume"), "").await.0, 409, "refused as before");
+        for other in [
+            r#"{"delegationId":"del-named","prompt":"x","agent":"echo"}"#,
+            r#"{"delegationId":"del-named","prompt":"x","agent":"slow","options":{"maxRetries":7}}"#,
+        ] {
+            assert_eq!(deck.post_as("ks1", "/api/delegation/start", other).await.0, 422, "{other}");
+        }
+        assert_eq!(deck.post_as("ks1", "/api/delegation/start", named).await.0, 200);
+        // And so does the next engine, from journal and snapshot.
+        deck.stop();
+        deck.start();
+    }
+    deck.until_status(&two, "running").await;
+}

@@ -11,6 +11,9 @@ use crate::model::usage::Tokens;
 /// How much of a tool's input is kept where it is not a text already.
 const LONGEST_SUMMARY: usize = 400;
 
+/// So long an id may be: it is sent back as it came, so it cannot be cut.
+const LONGEST_ID: usize = 256;
+
 /// What an agent may say; unknown fields are ignored.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "quarterdeck", rename_all = "kebab-case", rename_all_fields = "camelCase")]
@@ -71,6 +74,7 @@ pub(super) fn read(line: &[u8]) -> Option<Entry> {
         Spoken::Usage { message_id, request_id, model, tokens } => {
             Entry::Usage(Usage { message_id, request_id, model, tokens })
         }
+        Spoken::Question { id, .. } if id.len() > LONGEST_ID => return None,
         Spoken::Question { id, text, tool, options } => {
             Entry::Question { id: id.into(), text, tool, options }
         }

@@ -5,16 +5,18 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-use super::{Driver, now};
+use super::cut::fitted;
+use super::{Driver, now, tick};
 use crate::engine::door::{Answer, Ask, Published, View};
 use crate::engine::kernel::input::Input;
-use crate::engine::kernel::spec::{Code, expand};
+use crate::engine::kernel::refusal_of;
+use crate::engine::kernel::spec::{Code, Refusal};
 use crate::model::command::{Command, Verb};
-use crate::model::event::{Body, Event, payload as p};
+use crate::model::event::{Body, Event};
 use crate::model::id::{CommandId, Seq};
 use crate::model::time::Stamp;
-use crate::store::error::Result;
-use crate::store::line::LONGEST_DRAFT;
+use crate::store::error::{Error, Result};
+use crate::store::line::{Draft, LONGEST_DRAFT};
 
 /// What a command may have at most: what it says stands in one event, beside what the engine adds.
 const LONGEST_COMMAND: usize = LONGEST_DRAFT / 2;
@@ -48,7 +50,7 @@ impl Driver {
         let id = command.id.clone();
         let view = self.view();
         if let Some(receipt) = view.receipt(&id) {
-            if !view.is_of(&receipt, &command) {
+            if !self.kernel.known(&id).is_some_and(|known| known.is(&command)) {
                 // Who asked may have gone; so everywhere here.
                 let _ = reply.send(Answer::OtherRequest(receipt));
                 return Ok(());
@@ -63,30 +65,46 @@ impl Driver {
 
     /// Gives the kernel a command, unless that could never be written down.
     pub(super) fn give(&mut self, command: Command) -> Result<()> {
-        let text = if let Verb::Start { spec } = &command.verb {
-            serde_json::to_vec(&expand(spec).unwrap_or_default())
-        } else {
-            serde_json::to_vec(&command)
-        };
-        let bytes = text.map_or(usize::MAX, |text| text.len());
-        if bytes > LONGEST_COMMAND && self.kernel.outcome(&command.id).is_none() {
+        if self.kernel.outcome(&command.id).is_none()
+            && let Some((bytes, most)) = self.excess(&command)
+        {
             let reason = format!(
-                "It has {bytes} bytes, and {LONGEST_COMMAND} are allowed.\nPut long texts into files, and name those."
+                "It has {bytes} bytes, and {most} are allowed.\nPut long texts into files, and name those."
             );
-            let refused = p::CommandRefused {
-                command_id: command.id,
-                kind: Some(command.verb.kind().into()),
-                code: Some(Code::Limit.as_str().into()),
-                reason: Some(reason),
-                ..p::CommandRefused::default()
-            };
-            return self.record(vec![(now(), Body::CommandRefused(refused))]);
+            let refused = refusal_of(&command, Refusal::new(Code::Limit, reason));
+            return self.record(vec![(now(), refused)]);
         }
         self.take(Input::Command(Box::new(command)))
     }
 
+    /// Returns how long a command is, and how long it may be, where it is too long: measured are the events that
+    /// would hold it, as they would be written.
+    fn excess(&self, command: &Command) -> Option<(usize, usize)> {
+        if !matches!(command.verb, Verb::Start { .. }) {
+            // What it says may stand in one event beside what the engine adds.
+            let bytes = serde_json::to_vec(command).map_or(usize::MAX, |text| text.len());
+            return (bytes > LONGEST_COMMAND).then_some((bytes, LONGEST_COMMAND));
+        }
+        let tick = tick();
+        self.kernel.spoken(command, tick).iter().find_map(|body| match Draft::new(tick.at, body) {
+            Ok(_) => None,
+            Err(Error::TooLarge { bytes, limit, .. }) => Some((bytes, limit)),
+            Err(_) => Some((usize::MAX, LONGEST_DRAFT)),
+        })
+    }
+
     /// Writes events down, then tells them: nobody hears of what a crash could take back.
-    pub(super) fn write(&mut self, at: Stamp, events: Vec<(Stamp, Body)>) -> Result<()> {
+    pub(super) fn write(&mut self, now: Stamp, events: Vec<(Stamp, Body)>) -> Result<()> {
+        let (drafts, events) = fitted_all(events)?;
+        self.write_fitted(now, drafts, events)
+    }
+
+    pub(super) fn write_fitted(
+        &mut self,
+        now: Stamp,
+        drafts: Vec<Draft>,
+        events: Vec<(Stamp, Body)>,
+    ) -> Result<()> {
         let first = self.book.seq().next().0;
         let told: Vec<Event> = if self.events.receiver_count() > 0 {
             let events = (first..).zip(events.clone());
@@ -94,7 +112,7 @@ impl Driver {
         } else {
             Vec::new()
         };
-        let _ = self.book.write(at, events)?;
+        let _ = self.book.write_drafts(now, drafts, events)?;
         for event in told {
             // They may all have gone meanwhile.
             let _ = self.events.send(Arc::new(Published::new(event)));
@@ -118,4 +136,16 @@ impl Driver {
     fn final_receipt(&self, id: &CommandId) -> Option<crate::model::command::Receipt> {
         self.view().receipt(id).filter(|receipt| receipt.state.is_final())
     }
+}
+
+/// Encodes events; those that would not fit into the journal are shortened, and returned so.
+pub(super) fn fitted_all(events: Vec<(Stamp, Body)>) -> Result<(Vec<Draft>, Vec<(Stamp, Body)>)> {
+    let mut drafts = Vec::with_capacity(events.len());
+    let mut written = Vec::with_capacity(events.len());
+    for (at, body) in events {
+        let (draft, body) = fitted(at, body)?;
+        drafts.push(draft);
+        written.push((at, body));
+    }
+    Ok((drafts, written))
 }

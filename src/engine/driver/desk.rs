@@ -5,6 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use super::cut::{cut, cut_list};
 use super::log::Log;
 use crate::agent::command::CommandAdapter;
 use crate::agent::log::{Entry, LogLine, Origin, Place, Status};
@@ -74,7 +75,7 @@ impl Desk {
         let path = desk.folder.0.join(LOG);
         desk.log = Log::adopt(path, |line| {
             if let Some(summary) = result_of(&line.entry) {
-                desk.summary = Some(summary.to_owned());
+                desk.summary = Some(cut(summary));
             }
             desk.adapter.recall(line);
         });
@@ -242,15 +243,15 @@ impl Desk {
     fn keep(&mut self, step: Step, news: &mut News) {
         for line in step.log {
             if let Some(summary) = result_of(&line.entry) {
-                self.summary = Some(summary.to_owned());
+                self.summary = Some(cut(summary));
             }
             if let Entry::Question { id, text, tool, options } = &line.entry {
                 news.questions.push(p::Asked {
                     question_id: id.clone(),
                     session_id: self.session.clone(),
-                    text: Some(text.clone()),
-                    tool: tool.clone(),
-                    options: Some(options.clone()).filter(|options| !options.is_empty()),
+                    text: Some(cut(text)),
+                    tool: tool.as_deref().map(cut),
+                    options: Some(cut_list(options)).filter(|options| !options.is_empty()),
                     ..p::Asked::default()
                 });
             }
@@ -268,7 +269,7 @@ impl Desk {
         let result = result.map(|summary| Box::new(Outcome { summary: Some(summary), ..Outcome::default() }));
         let ended = step.log.iter().rev().find_map(|line| {
             if let Entry::Ended { status, error } = &line.entry {
-                Some((*status, error.clone()))
+                Some((*status, error.as_deref().map(cut)))
             } else {
                 None
             }
@@ -319,9 +320,9 @@ impl News {
                     delegation_id: delegation.clone(),
                     subtask_id: step.clone(),
                     session_id: Some(session.clone()),
-                    message_id: usage.message_id.clone(),
-                    request_id: usage.request_id.clone(),
-                    model: usage.model.clone(),
+                    message_id: usage.message_id.as_deref().map(cut),
+                    request_id: usage.request_id.as_deref().map(cut),
+                    model: usage.model.as_deref().map(cut),
                     usage: Some(usage.tokens),
                     ..p::SubtaskUsage::default()
                 })),
@@ -331,11 +332,11 @@ impl News {
                         delegation_id: delegation.clone(),
                         subtask_id: step.clone(),
                         progress: Some(p::Progress { current: Some(*current), total: *total, percent: None }),
-                        last_action: last_action.clone().or(before),
+                        last_action: last_action.as_deref().map(cut).or(before),
                         ..p::SubtaskProgress::default()
                     });
                 }
-                Entry::Tool { name, input, .. } => last_action = Some(format!("{name} {input}")),
+                Entry::Tool { name, input, .. } => last_action = Some(cut(&format!("{name} {input}"))),
                 Entry::Output { .. }
                 | Entry::Thought { .. }
                 | Entry::ToolResult { .. }
@@ -454,5 +455,74 @@ mod tests {
         let later = desk.read(false);
         assert!(matches!(later.said.as_slice(), [Said::Started { .. }]), "{:?}", later.said);
         assert_eq!(later.questions.len(), 1);
+    }
+
+    /// Feeds a session the lines, and returns every event that they and its end make.
+    fn events_of(lines: &str, end: &End) -> Vec<Body> {
+        let temp = tempfile::tempdir().unwrap();
+        let mut desk = Desk::new("sess_1_abcdef".into(), Folder(temp.path().to_owned()));
+        let mut news = News::default();
+        let bytes = lines.as_bytes();
+        let step = desk.adapter.step(Input::Bytes { origin: Origin::Out, offset: 0, bytes });
+        desk.keep(step, &mut news);
+        let step = desk.adapter.step(Input::End(end));
+        let verdict = desk.verdict(&step);
+        desk.keep(step, &mut news);
+        let mut events = news.events(&"del-1".into(), &"st-1".into(), &"sess_1_abcdef".into());
+        events.extend(news.questions.into_iter().map(Body::Asked));
+        if let Verdict::Failed { error, result, .. } = verdict {
+            let failed = p::SubtaskFailed { error: Some(error), result, ..p::SubtaskFailed::default() };
+            events.push(Body::SubtaskFailed(failed));
+        } else if let Verdict::Done { result } = verdict {
+            let done = p::SubtaskCompleted { result, ..p::SubtaskCompleted::default() };
+            events.push(Body::SubtaskCompleted(done));
+        }
+        events
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+        #[test]
+        fn no_line_of_the_protocol_makes_an_event_that_cannot_be_written(
+            (kind, field) in proptest::sample::select(vec![
+                ("progress", "lastAction"), ("tool", "name"), ("tool", "input"), ("usage", "messageId"),
+                ("usage", "requestId"), ("usage", "model"), ("question", "id"), ("question", "text"),
+                ("question", "tool"), ("question", "options"), ("question", "many"), ("result", "summary"),
+            ]),
+            filler in proptest::sample::select(vec!["y", "\u{1}", "\"", "é", "\u{1f600}"]),
+            size in 200_000usize..1_048_400,
+            status in proptest::sample::select(vec!["failed", "done"]),
+        ) {
+            let shortest = crate::agent::lines::LONGEST.min(size);
+            let escaped = serde_json::to_string(filler).unwrap().len() - 2;
+            let long = filler.repeat(shortest / escaped);
+            let mut line = serde_json::json!({
+                "quarterdeck": kind, "id": "q1", "text": "May I?", "name": "Bash", "status": status,
+            });
+            line[if field == "many" { "options" } else { field }] = match field {
+                "options" => serde_json::json!([long]),
+                "many" => vec![filler; shortest / (escaped + 3)].into(),
+                _ => long.into(),
+            };
+            let end = End { cause: crate::agent::Cause::Itself, code: Some(0), signal: None, error: None };
+            for event in events_of(&format!("{line}\n"), &end) {
+                let draft = crate::store::line::Draft::new(crate::model::time::Stamp::from_millis(0), &event);
+                proptest::prop_assert!(draft.is_ok(), "{} {field}: {:?}", event.name(), draft.err());
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_cut_in_the_journal_and_whole_in_the_log() {
+        let (long, temp) = ("y".repeat(600_000), tempfile::tempdir().unwrap());
+        let mut desk = Desk::new("sess_1_abcdef".into(), Folder(temp.path().to_owned()));
+        let mut news = News::default();
+        let line = format!("{{\"quarterdeck\":\"result\",\"status\":\"failed\",\"summary\":\"{long}\"}}\n");
+        let step = desk.adapter.step(Input::Bytes { origin: Origin::Out, offset: 0, bytes: line.as_bytes() });
+        desk.keep(step, &mut news);
+        desk.write_log(&news.log);
+        let told = desk.summary.clone().unwrap();
+        assert!(told.len() < 40_000 && told.contains("… cut"), "{}", told.len());
+        assert!(std::fs::read_to_string(temp.path().join(LOG)).unwrap().contains(&long));
     }
 }

@@ -102,7 +102,12 @@ impl Driver {
 
     pub(super) fn read_inbox(&mut self) -> Result<()> {
         let (disk, folder) = (self.book.store().disk.clone(), self.book.store().folder.clone());
-        for (id, text) in inbox::waiting(&*disk, &folder)?.commands {
+        let waiting = match inbox::waiting(&*disk, &folder) {
+            // It waits until the next turn.
+            Err(error) if error.is_passing() => return Ok(()),
+            other => other?,
+        };
+        for (id, text) in waiting.commands {
             match serde_json::from_str::<Command>(text.get()) {
                 Ok(command) => self.give(command)?,
                 Err(error) => {
@@ -116,7 +121,10 @@ impl Driver {
                 }
             }
             // It is journalled: if it comes back, its id is known.
-            inbox::remove(&*disk, &folder, &id)?;
+            match inbox::remove(&*disk, &folder, &id) {
+                Err(error) if error.is_passing() => {}
+                other => other?,
+            }
             self.busy_at = Instant::now();
         }
         Ok(())

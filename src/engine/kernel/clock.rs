@@ -18,12 +18,12 @@ const OFF: Duration = Duration::from_secs(2);
 impl Turn<'_> {
     /// Returns the moment so much later.
     pub(super) fn later(&self, span_ms: u64) -> Stamp {
-        self.tick.at.plus(Duration::from_millis(span_ms))
+        self.tick.later(span_ms)
     }
 
     /// Returns the moment so much later on the awake clock.
     pub(super) fn due(&self, span_ms: u64) -> u64 {
-        self.tick.awake_ms.saturating_add(span_ms)
+        self.tick.due(span_ms)
     }
 
     fn until(&self, deadline: Stamp) -> u64 {

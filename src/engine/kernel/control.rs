@@ -17,9 +17,11 @@ use std::time::Duration;
 use crate::model::command::{Command, PauseMode, Verb};
 use crate::model::event::{Body, payload as p};
 use crate::model::id::{CommandId, DelegationId};
+use crate::model::time::Stamp;
 
+use super::input::Tick;
 use super::spec::{Code, Refusal};
-use super::state::{Delegation, Task};
+use super::state::{Delegation, Task, digest};
 use super::{Kernel, Turn};
 
 pub(super) use pause::turn;
@@ -47,32 +49,12 @@ impl Turn<'_> {
     }
 
     fn refuse(&mut self, command: &Command, refusal: Refusal) {
-        self.emit(Body::CommandRefused(p::CommandRefused {
-            command_id: command.id.clone(),
-            kind: Some(command.verb.kind().into()),
-            code: Some(refusal.code.as_str().into()),
-            reason: Some(refusal.reason),
-            ..Default::default()
-        }));
+        self.emit(refusal_of(command, refusal));
     }
 
     fn accept_command(&mut self, command: &Command) {
-        let delegation = self.kernel.delegations.get(&command.delegation_id);
-        let grace = Duration::from_millis(delegation.map_or(0, |delegation| delegation.limits.grace_ms));
-        // A drain waits for agents to finish, however long they take.
-        let is_drain = matches!(command.verb, Verb::Pause { mode: PauseMode::Drain });
-        let deadline = (!is_drain).then(|| self.tick.at.plus(ANSWER_WITHIN + grace));
-        self.emit(Body::CommandAccepted(p::CommandAccepted {
-            command_id: command.id.clone(),
-            kind: Some(command.verb.kind().into()),
-            delegation_id: Some(command.delegation_id.clone()),
-            subtask_id: command.subtask_id.clone(),
-            by: command.by.clone(),
-            // Whole, also a start's: what was accepted is done, though the engine may die before the next event.
-            options: serde_json::to_value(&command.verb).ok(),
-            deadline,
-            ..Default::default()
-        }));
+        let accepted = self.kernel.acceptance(command, self.tick.at);
+        self.emit(accepted);
     }
 
     /// Does what an accepted command asks for, as far as it is not done.
@@ -207,6 +189,20 @@ fn processes(proofs: &[p::Proof]) -> usize {
     proofs.iter().map(|proof| proof.pids.as_ref().map_or(1, |pids| pids.len().max(1))).sum()
 }
 
+/// Returns the event that refuses a command. It holds what the command was: its id means that one from then on.
+pub fn refusal_of(command: &Command, refusal: Refusal) -> Body {
+    Body::CommandRefused(p::CommandRefused {
+        command_id: command.id.clone(),
+        kind: Some(command.verb.kind().into()),
+        code: Some(refusal.code.as_str().into()),
+        reason: Some(refusal.reason),
+        delegation_id: Some(command.delegation_id.clone()),
+        subtask_id: command.subtask_id.clone(),
+        digest: digest(serde_json::to_value(&command.verb).ok().as_ref()),
+        ..Default::default()
+    })
+}
+
 fn pause_proof(proofs: &[p::Proof]) -> String {
     let frozen = proofs.iter().filter(|proof| proof.did.as_deref() == Some("frozen")).count();
     let ended = proofs.len() - frozen;
@@ -218,6 +214,34 @@ fn pause_proof(proofs: &[p::Proof]) -> String {
 }
 
 impl Kernel {
+    /// Returns the events that hold what a command says, whole: they must fit into the journal.
+    pub fn spoken(&self, command: &Command, tick: Tick) -> Vec<Body> {
+        let mut events = vec![self.acceptance(command, tick.at)];
+        if let Verb::Start { spec } = &command.verb {
+            events.extend(self.beginning(&command.delegation_id, (**spec).clone(), tick));
+        }
+        events
+    }
+
+    fn acceptance(&self, command: &Command, at: Stamp) -> Body {
+        let delegation = self.delegations.get(&command.delegation_id);
+        let grace = Duration::from_millis(delegation.map_or(0, |delegation| delegation.limits.grace_ms));
+        // A drain waits for agents to finish, however long they take.
+        let is_drain = matches!(command.verb, Verb::Pause { mode: PauseMode::Drain });
+        let deadline = (!is_drain).then(|| at.plus(ANSWER_WITHIN + grace));
+        Body::CommandAccepted(p::CommandAccepted {
+            command_id: command.id.clone(),
+            kind: Some(command.verb.kind().into()),
+            delegation_id: Some(command.delegation_id.clone()),
+            subtask_id: command.subtask_id.clone(),
+            by: command.by.clone(),
+            // Whole, also a start's: what was accepted is done, though the engine may die before the next event.
+            options: serde_json::to_value(&command.verb).ok(),
+            deadline,
+            ..Default::default()
+        })
+    }
+
     /// Returns why a command cannot be done now.
     pub(super) fn check(&self, command: &Command) -> Result<(), Refusal> {
         match &command.verb {

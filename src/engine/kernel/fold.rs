@@ -9,7 +9,7 @@ use crate::model::time::Stamp;
 
 use super::Kernel;
 use super::index::link;
-use super::state::{Clock, CommandOutcome, Delegation, Parent, Pending, Phase, Session, State, Task};
+use super::state::{Clock, Delegation, Parent, Pending, Phase, Session, State, Task};
 
 /// The mark of a step that ended only because its delegation did.
 pub(super) const CUT: &str = "cut";
@@ -54,15 +54,8 @@ impl Kernel {
             Body::Asked(data) => self.asked(data),
             Body::Answered(data) | Body::Withdrawn(data) => self.answered(data),
             Body::CommandAccepted(data) => self.accepted(data, event.at),
-            Body::CommandConfirmed(data) => {
-                let outcome = CommandOutcome::Confirmed { proof: data.proof.clone() };
-                self.concluded(&data.command_id, data.kind.as_deref(), outcome, event.at);
-            }
-            Body::CommandRefused(data) => {
-                let (code, reason) = (data.code.clone(), data.reason.clone());
-                let outcome = CommandOutcome::Refused { code, reason };
-                self.concluded(&data.command_id, data.kind.as_deref(), outcome, event.at);
-            }
+            Body::CommandConfirmed(data) => self.confirmed(data, event.at),
+            Body::CommandRefused(data) => self.refused(data, event.at),
             Body::SettingsChanged(data) => self.settings(data),
             Body::EngineStarted(data) => self.engine_started(data.boot_id.as_ref(), last, event.at),
             body => self.apply_subtask(body),

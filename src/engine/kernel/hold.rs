@@ -9,7 +9,7 @@ use crate::model::id::{CommandId, DelegationId, SessionId};
 use crate::model::time::Stamp;
 
 use super::Kernel;
-use super::state::{CommandOutcome, Known, Pending, Stop, Task};
+use super::state::{CommandOutcome, Known, Pending, Stop, Task, digest};
 
 /// So many commands are remembered for certain.
 const KNOWN: usize = 10_000;
@@ -28,7 +28,14 @@ pub(super) struct Reach {
 impl Kernel {
     pub(super) fn accepted(&mut self, data: &p::CommandAccepted, at: Stamp) {
         let kind = data.kind.clone().unwrap_or_default();
-        self.known.insert(data.command_id.clone(), Known { kind, outcome: CommandOutcome::Accepted });
+        let known = Known {
+            kind,
+            outcome: CommandOutcome::Accepted,
+            delegation: data.delegation_id.clone(),
+            subtask: data.subtask_id.clone(),
+            digest: digest(data.options.as_ref()),
+        };
+        self.known.insert(data.command_id.clone(), known);
         self.order.push_back((at, data.command_id.clone()));
         let verb = data.options.clone().and_then(|options| serde_json::from_value::<Verb>(options).ok());
         let (Some(verb), Some(delegation_id)) = (verb, data.delegation_id.clone()) else { return };
@@ -45,19 +52,30 @@ impl Kernel {
         self.pending.insert(data.command_id.clone(), pending);
     }
 
-    pub(super) fn concluded(
-        &mut self,
-        id: &CommandId,
-        kind: Option<&str>,
-        outcome: CommandOutcome,
-        at: Stamp,
-    ) {
+    pub(super) fn confirmed(&mut self, data: &p::CommandConfirmed, at: Stamp) {
+        let outcome = CommandOutcome::Confirmed { proof: data.proof.clone() };
+        let kind = data.kind.clone().unwrap_or_default();
+        let known = Known { kind, outcome, delegation: None, subtask: None, digest: None };
+        self.concluded(&data.command_id, known, at);
+    }
+
+    pub(super) fn refused(&mut self, data: &p::CommandRefused, at: Stamp) {
+        let known = Known {
+            kind: data.kind.clone().unwrap_or_default(),
+            outcome: CommandOutcome::Refused { code: data.code.clone(), reason: data.reason.clone() },
+            delegation: data.delegation_id.clone(),
+            subtask: data.subtask_id.clone(),
+            digest: data.digest.clone(),
+        };
+        self.concluded(&data.command_id, known, at);
+    }
+
+    fn concluded(&mut self, id: &CommandId, concluded: Known, at: Stamp) {
         self.pending.remove(id);
         if let Some(known) = self.known.get_mut(id) {
-            known.outcome = outcome;
+            known.outcome = concluded.outcome;
         } else {
-            let kind = kind.unwrap_or_default().to_owned();
-            self.known.insert(id.clone(), Known { kind, outcome });
+            self.known.insert(id.clone(), concluded);
             self.order.push_back((at, id.clone()));
         }
         while self.known.len() > KNOWN

@@ -1,5 +1,7 @@
 //! What the kernel is told: commands, reports about sessions, timers, and what a new engine found.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::model::command::Command;
@@ -20,6 +22,18 @@ pub struct Tick {
     pub awake_ms: u64,
     /// Fresh random bits; ids of new sessions come from them.
     pub seed: u64,
+}
+
+impl Tick {
+    /// Returns the moment so much later.
+    pub(super) fn later(&self, span_ms: u64) -> Stamp {
+        self.at.plus(Duration::from_millis(span_ms))
+    }
+
+    /// Returns the moment so much later on the awake clock.
+    pub(super) fn due(&self, span_ms: u64) -> u64 {
+        self.awake_ms.saturating_add(span_ms)
+    }
 }
 
 /// Something that the kernel must answer to.

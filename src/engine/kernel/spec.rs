@@ -55,7 +55,8 @@ impl fmt::Display for Refusal {
 }
 
 impl Refusal {
-    pub(super) fn new(code: Code, reason: impl Into<String>) -> Self {
+    /// Makes one.
+    pub fn new(code: Code, reason: impl Into<String>) -> Self {
         Self { code, reason: reason.into() }
     }
 }
@@ -77,6 +78,9 @@ pub fn expand(spec: &Spec) -> Result<Vec<StepSpec>, Refusal> {
     for step in &steps {
         if let Err(what) = file_name(step.id.as_str()) {
             return Err(invalid(format!("The subtask id {:?} {what}.\nUse a name such as st-1.", step.id)));
+        }
+        if step.prompt.trim().is_empty() {
+            return Err(invalid(format!("{} has no prompt.\nSay what is to be done.", step.id)));
         }
         if !seen.insert(step.id.clone()) {
             return Err(invalid(format!("Two subtasks have the id {}\nGive each its own.", step.id)));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::model::command::{Command, Limits, PauseMode, StepSpec};
 use crate::model::event::payload::Proof;
@@ -180,6 +181,34 @@ pub struct Pending {
 pub struct Known {
     pub kind: String,
     pub outcome: CommandOutcome,
+    /// What it was about; a command of an older version does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delegation: Option<DelegationId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subtask: Option<SubtaskId>,
+    /// Stands for all that it asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+}
+
+impl Known {
+    /// Returns whether it is this very command, and not another one with its id.
+    pub fn is(&self, command: &Command) -> bool {
+        self.kind == command.verb.kind()
+            && self.delegation.as_ref() == Some(&command.delegation_id)
+            && self.subtask == command.subtask_id
+            && self.digest.is_some()
+            && self.digest == digest(serde_json::to_value(&command.verb).ok().as_ref())
+    }
+}
+
+/// Returns sixteen digits that stand for what a command asks for, the same in every engine (FNV-1a).
+pub(super) fn digest(asked: Option<&Value>) -> Option<String> {
+    const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let text = serde_json::to_vec(asked?).ok()?;
+    let digest = text.iter().fold(BASIS, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(PRIME));
+    Some(format!("{digest:016x}"))
 }
 
 /// What became of a command.
@@ -307,5 +336,24 @@ impl Task {
 
     pub fn is_ended(&self) -> bool {
         matches!(self.state, State::Ended { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::command::Verb;
+
+    #[test]
+    fn what_an_older_version_remembered_is_read_and_confirms_nothing() {
+        let old = r#"{"kind":"resume","outcome":{"state":"accepted"}}"#;
+        let known: Known = serde_json::from_str(old).unwrap();
+        let (id, delegation_id, at) = ("cmd-1".into(), "del-1".into(), Stamp::from_millis(0));
+        let command = Command { id, verb: Verb::Resume, delegation_id, subtask_id: None, by: None, at };
+        assert!(!known.is(&command));
+        let digest = digest(serde_json::to_value(&command.verb).ok().as_ref());
+        let new = Known { delegation: Some("del-1".into()), digest, ..known };
+        assert!(new.is(&command));
+        assert!(!new.is(&Command { subtask_id: Some("st-1".into()), ..command }));
     }
 }

@@ -193,7 +193,11 @@ payloads! {
     /// What a confirmed command did to one node.
     Proof {; delegation_id: DelegationId, subtask_id: SubtaskId, session_id: SessionId, did: String, pids: Vec<u32> }
     /// `command:refused`
-    CommandRefused { command_id: CommandId; kind: String, code: String, reason: String }
+    CommandRefused {
+        command_id: CommandId;
+        kind: String, code: String, reason: String, delegation_id: DelegationId, subtask_id: SubtaskId,
+        digest: String,
+    }
 
     /// `engine:started`, `recovered`, `stopped`
     EngineTurn {;

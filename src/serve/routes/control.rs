@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::super::Api;
+use super::super::plan::stray;
 use super::super::problem::Problem;
 use crate::engine::door::{Answer, View};
 use crate::engine::kernel::Preview;
@@ -138,7 +139,7 @@ fn read_verb(kind: &str, fields: Map<String, Value>) -> Result<Verb, Problem> {
         Err(error) => Err(Problem::malformed(&format!("{kind} cannot be understood: {error}."))),
         Ok(verb) => Ok(verb),
     }?;
-    if let Some(stray) = super::stray(&verb, &given) {
+    if let Some(stray) = stray(&verb, &given) {
         return Err(Problem::malformed(&format!(
             "{kind} knows no {stray:?}.\ndocs/api.md says what it takes."
         )));

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::super::Api;
+use super::super::plan;
 use super::super::problem::Problem;
 use super::control::{Options, Sent, key, preview, send, take_by};
 use crate::engine::door::View;
@@ -18,9 +19,6 @@ use crate::model::id::{CommandId, DelegationId};
 use crate::model::key::NodeKey;
 use crate::model::node::Node;
 use crate::report::json::tree;
-
-/// What a planner knows of a step and an engine does not need.
-const ADVICE: [&str; 3] = ["complexity", "estimatedDuration", "estimatedTokens"];
 
 pub(super) async fn start(
     State(api): State<Api>,
@@ -33,7 +31,7 @@ pub(super) async fn start(
     let by = take_by(&mut fields)?;
     let delegation_id = take_id(&mut fields, &key)?;
     let max_depth = take_depth(&mut fields)?;
-    let spec = read_spec(fields)?;
+    let spec = plan::read(fields).map_err(|why| Problem::malformed(&why))?;
     let command = api.0.door.look(move |view| {
         check(view, &spec, max_depth)?;
         let (verb, at) = (Verb::Start { spec: Box::new(spec) }, view.now);
@@ -102,75 +100,6 @@ fn take_depth(fields: &mut Map<String, Value>) -> Result<Option<u64>, Problem> {
             depth.as_u64().map(Some).ok_or_else(|| Problem::malformed("`maxDepth` must be a whole number."))
         }
     }
-}
-
-fn read_spec(mut fields: Map<String, Value>) -> Result<Spec, Problem> {
-    let options = fields.remove("options").unwrap_or_default();
-    let mut limits = fields.remove("limits").unwrap_or_else(|| json!({}));
-    if let (Some(limits), Some(options)) = (limits.as_object_mut(), options.as_object()) {
-        limits.extend(options.clone());
-    } else if !options.is_null() {
-        return Err(Problem::malformed("`options` must be an object."));
-    }
-    let stated = keys(&limits);
-    fields.insert("limits".into(), limits);
-    // One step without more ado.
-    if let Some(prompt) = fields.remove("prompt") {
-        let agent = fields.remove("agent").unwrap_or_default();
-        let step = json!({"prompt": prompt, "agent": agent});
-        if fields.insert("subtasks".into(), json!([step])).is_some() {
-            return Err(Problem::malformed("There are a `prompt` and `subtasks`.\nGive one of them."));
-        }
-        fields.entry("pattern").or_insert_with(|| "direct".into());
-    }
-    let mut steps = Vec::new();
-    for (nth, step) in
-        (1..).zip(fields.get_mut("subtasks").and_then(Value::as_array_mut).into_iter().flatten())
-    {
-        fill(nth, step);
-        steps.push(keys(step));
-    }
-    let given: Vec<String> =
-        fields.iter().filter(|(_, value)| is_said(value)).map(|(key, _)| key.clone()).collect();
-    let spec = serde_json::from_value::<Spec>(Value::Object(fields));
-    let spec = spec.map_err(|error| Problem::malformed(&format!("That is no delegation: {error}.")))?;
-    let stray = super::stray(&spec, &given)
-        .or_else(|| super::stray(&spec.limits, &stated))
-        .or_else(|| spec.subtasks.iter().zip(&steps).find_map(|(step, given)| super::stray(step, given)));
-    match stray {
-        Some(stray) => {
-            let text = format!("A delegation knows no {stray:?} there.\ndocs/api.md says what it takes.");
-            Err(Problem::malformed(&text))
-        }
-        None => Ok(spec),
-    }
-}
-
-/// Gives a step what the interface leaves out: an id, and what to do.
-fn fill(nth: u32, step: &mut Value) {
-    let Some(step) = step.as_object_mut() else { return };
-    step.retain(|key, _| !ADVICE.contains(&key.as_str()));
-    step.entry("id").or_insert_with(|| format!("st-{nth}").into());
-    let description = step.remove("description");
-    if !step.contains_key("prompt") {
-        let prompt = description.or_else(|| step.get("title").cloned());
-        step.extend(prompt.map(|prompt| ("prompt".into(), prompt)));
-    }
-    if !step.contains_key("title") {
-        let first = step.get("prompt").and_then(Value::as_str).and_then(|prompt| prompt.lines().next());
-        let title = first.map(|line| Value::from(line.to_owned()));
-        step.extend(title.map(|title| ("title".into(), title)));
-    }
-}
-
-fn keys(object: &Value) -> Vec<String> {
-    let fields = object.as_object().into_iter().flatten();
-    fields.filter(|(_, value)| is_said(value)).map(|(key, _)| key.clone()).collect()
-}
-
-/// What is empty or null says nothing, and is not written back.
-fn is_said(value: &Value) -> bool {
-    !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty())
 }
 
 /// Refuses what would fail later, or not be kept.

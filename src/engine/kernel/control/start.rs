@@ -5,6 +5,7 @@ use crate::model::event::{Body, payload as p};
 use crate::model::handoff::SubtaskSpec;
 use crate::model::id::{DelegationId, file_name};
 
+use super::super::input::Tick;
 use super::super::spec::{Code, Refusal, expand};
 use super::super::{Kernel, Turn};
 use super::conflict;
@@ -62,6 +63,36 @@ impl Kernel {
         path.extend(task.spec.role.clone());
         Ok((delegation.depth + 1, path))
     }
+
+    /// Returns the event with which a delegation begins, if it can.
+    pub(super) fn beginning(&self, id: &DelegationId, mut spec: Spec, tick: Tick) -> Option<Body> {
+        let subtasks = expand(&spec).ok()?;
+        let (depth, path) = self.stance(&spec).ok()?;
+        let timeout = spec.limits.timeout_ms;
+        let plan = p::Plan {
+            title: spec.title.clone(),
+            parent_delegation_id: spec.parent.as_ref().map(|above| above.delegation_id.clone()),
+            parent_subtask_id: spec.parent.as_ref().map(|above| above.subtask_id.clone()),
+            path: Some(path.clone()).filter(|path| !path.is_empty()),
+            depth: Some(depth),
+            subtasks: Some(subtasks.iter().map(planned).collect()),
+            deadline: timeout.map(|whole| tick.later(whole)),
+            due_ms: timeout.map(|whole| tick.due(whole)),
+            workspace: spec.workspace.clone(),
+            decision: spec.decision.take(),
+            handoff: spec.handoff.take(),
+            ..Default::default()
+        };
+        Some(Body::Started(p::Started {
+            delegation_id: id.clone(),
+            task_id: spec.task_id.clone(),
+            pattern: Some(spec.pattern.as_str().into()),
+            subtask_count: u32::try_from(subtasks.len()).ok(),
+            plan: Some(Box::new(plan)),
+            spec: Some(Box::new(Spec { path, subtasks, ..spec })),
+            ..Default::default()
+        }))
+    }
 }
 
 impl Turn<'_> {
@@ -72,32 +103,9 @@ impl Turn<'_> {
         }
     }
 
-    fn start(&mut self, id: &DelegationId, mut spec: Spec) {
-        let (Ok(subtasks), Ok((depth, path))) = (expand(&spec), self.kernel.stance(&spec)) else { return };
-        let timeout = spec.limits.timeout_ms;
-        let plan = p::Plan {
-            title: spec.title.clone(),
-            parent_delegation_id: spec.parent.as_ref().map(|above| above.delegation_id.clone()),
-            parent_subtask_id: spec.parent.as_ref().map(|above| above.subtask_id.clone()),
-            path: Some(path.clone()).filter(|path| !path.is_empty()),
-            depth: Some(depth),
-            subtasks: Some(subtasks.iter().map(planned).collect()),
-            deadline: timeout.map(|whole| self.later(whole)),
-            due_ms: timeout.map(|whole| self.due(whole)),
-            workspace: spec.workspace.clone(),
-            decision: spec.decision.take(),
-            handoff: spec.handoff.take(),
-            ..Default::default()
-        };
-        self.emit(Body::Started(p::Started {
-            delegation_id: id.clone(),
-            task_id: spec.task_id.clone(),
-            pattern: Some(spec.pattern.as_str().into()),
-            subtask_count: u32::try_from(subtasks.len()).ok(),
-            plan: Some(Box::new(plan)),
-            spec: Some(Box::new(Spec { path, subtasks, ..spec })),
-            ..Default::default()
-        }));
+    fn start(&mut self, id: &DelegationId, spec: Spec) {
+        let Some(started) = self.kernel.beginning(id, spec, self.tick) else { return };
+        self.emit(started);
         self.run_delegation_clock(id);
     }
 }

@@ -1,0 +1,85 @@
+//! What a delegation is to be, read from a request's body or a plan file: what the interface leaves out of a step is
+//! filled in, and a field that nobody knows is refused. A typing error must not pass for a plan without it.
+
+use serde_json::{Map, Value, json};
+
+use crate::model::command::Spec;
+
+/// What a planner knows of a step and an engine does not need.
+const ADVICE: [&str; 3] = ["complexity", "estimatedDuration", "estimatedTokens"];
+
+/// Reads what a delegation is to be; what is not understood is an error that names it.
+pub fn read(mut fields: Map<String, Value>) -> Result<Spec, String> {
+    let options = fields.remove("options").unwrap_or_default();
+    let mut limits = fields.remove("limits").unwrap_or_else(|| json!({}));
+    if let (Some(limits), Some(options)) = (limits.as_object_mut(), options.as_object()) {
+        limits.extend(options.clone());
+    } else if !options.is_null() {
+        return Err("`options` must be an object.".into());
+    }
+    let stated = keys(&limits);
+    fields.insert("limits".into(), limits);
+    // One step without more ado.
+    if let Some(prompt) = fields.remove("prompt") {
+        let agent = fields.remove("agent").unwrap_or_default();
+        let step = json!({"prompt": prompt, "agent": agent});
+        if fields.insert("subtasks".into(), json!([step])).is_some() {
+            return Err("There are a `prompt` and `subtasks`.\nGive one of them.".into());
+        }
+        fields.entry("pattern").or_insert_with(|| "direct".into());
+    }
+    let mut steps = Vec::new();
+    for (nth, step) in
+        (1..).zip(fields.get_mut("subtasks").and_then(Value::as_array_mut).into_iter().flatten())
+    {
+        fill(nth, step);
+        steps.push(keys(step));
+    }
+    let given: Vec<String> =
+        fields.iter().filter(|(_, value)| is_said(value)).map(|(key, _)| key.clone()).collect();
+    let spec = serde_json::from_value::<Spec>(Value::Object(fields));
+    let spec = spec.map_err(|error| format!("That is no delegation: {error}."))?;
+    let unknown = stray(&spec, &given)
+        .or_else(|| stray(&spec.limits, &stated))
+        .or_else(|| spec.subtasks.iter().zip(&steps).find_map(|(step, given)| stray(step, given)));
+    match unknown {
+        Some(stray) => {
+            Err(format!("A delegation knows no {stray:?} there.\ndocs/api.md says what it takes."))
+        }
+        None => Ok(spec),
+    }
+}
+
+/// Gives a step what the interface leaves out: an id, and what to do.
+fn fill(nth: u32, step: &mut Value) {
+    let Some(step) = step.as_object_mut() else { return };
+    step.retain(|key, _| !ADVICE.contains(&key.as_str()));
+    step.entry("id").or_insert_with(|| format!("st-{nth}").into());
+    let description = step.remove("description");
+    if !step.contains_key("prompt") {
+        let prompt = description.or_else(|| step.get("title").cloned());
+        step.extend(prompt.map(|prompt| ("prompt".into(), prompt)));
+    }
+    if !step.contains_key("title") {
+        let first = step.get("prompt").and_then(Value::as_str).and_then(|prompt| prompt.lines().next());
+        let title = first.map(|line| Value::from(line.to_owned()));
+        step.extend(title.map(|title| ("title".into(), title)));
+    }
+}
+
+fn keys(object: &Value) -> Vec<String> {
+    let fields = object.as_object().into_iter().flatten();
+    fields.filter(|(_, value)| is_said(value)).map(|(key, _)| key.clone()).collect()
+}
+
+/// What is empty or null says nothing, and is not written back.
+fn is_said(value: &Value) -> bool {
+    !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty())
+}
+
+/// Returns the first field that was given and is not one of what was understood: a typing error must not pass for
+/// a request without it.
+pub(super) fn stray(understood: &impl serde::Serialize, given: &[String]) -> Option<String> {
+    let known = serde_json::to_value(understood).unwrap_or_default();
+    given.iter().find(|field| known.get(field.as_str()).is_none()).cloned()
+}
