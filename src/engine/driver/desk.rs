@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 
 use super::log::Log;
 use crate::agent::command::CommandAdapter;
-use crate::agent::log::{Entry, LogLine, Origin, Status};
+use crate::agent::log::{Entry, LogLine, Origin, Place, Status, Usage};
 use crate::agent::{Adapter, Command, End, Input, Step};
 use crate::engine::kernel::input::{Exit, Host, Verdict};
 use crate::model::event::{Body, payload as p};
@@ -250,31 +250,31 @@ fn result_of(entry: &Entry) -> Option<&str> {
 }
 
 impl News {
-    /// Returns what the journal is to hold of it: how far it is, and what it used.
+    /// Returns what the journal is to hold of it: what it used, and how far it is now.
+    ///
+    /// What was read may be read again after a crash: then the same lines make usages of the same ids, which
+    /// count once, and the last word on how far it is stays the last.
     pub fn events(&self, delegation: &DelegationId, step: &SubtaskId, session: &SessionId) -> Vec<Body> {
         let mut events = Vec::new();
-        let mut last_action = None;
+        let (mut progress, mut last_action) = (None, None);
         for line in &self.log {
             match &line.entry {
-                Entry::Usage(usage) => events.push(Body::SubtaskUsage(p::SubtaskUsage {
-                    delegation_id: delegation.clone(),
-                    subtask_id: step.clone(),
-                    session_id: Some(session.clone()),
-                    message_id: usage.message_id.clone(),
-                    request_id: usage.request_id.clone(),
-                    model: usage.model.clone(),
-                    usage: Some(usage.tokens),
-                    ..p::SubtaskUsage::default()
-                })),
-                Entry::Progress { current, total, last_action } => {
-                    let progress = p::Progress { current: Some(*current), total: *total, percent: None };
-                    events.push(Body::SubtaskProgress(p::SubtaskProgress {
+                Entry::Usage(usage) => {
+                    let (message_id, request_id) = usage_ids(session, usage, &line.from);
+                    events.push(Body::SubtaskUsage(p::SubtaskUsage {
                         delegation_id: delegation.clone(),
                         subtask_id: step.clone(),
-                        progress: Some(progress),
-                        last_action: last_action.clone(),
-                        ..p::SubtaskProgress::default()
+                        session_id: Some(session.clone()),
+                        message_id,
+                        request_id,
+                        model: usage.model.clone(),
+                        usage: Some(usage.tokens),
+                        ..p::SubtaskUsage::default()
                     }));
+                }
+                Entry::Progress { current, total, last_action: action } => {
+                    progress = Some(p::Progress { current: Some(*current), total: *total, percent: None });
+                    last_action = action.clone().or(last_action);
                 }
                 Entry::Tool { name, input, .. } => last_action = Some(format!("{name} {input}")),
                 Entry::Output { .. }
@@ -285,36 +285,36 @@ impl News {
                 | Entry::Ended { .. } => {}
             }
         }
-        // Of many tools in one turn the last one says what it does now.
-        events.extend(last_action.map(|action| {
-            Body::SubtaskProgress(p::SubtaskProgress {
+        // An agent may tell a thousand times a second how far it is: of one turn the last word counts.
+        if progress.is_some() || last_action.is_some() {
+            events.push(Body::SubtaskProgress(p::SubtaskProgress {
                 delegation_id: delegation.clone(),
                 subtask_id: step.clone(),
-                last_action: Some(action),
+                progress,
+                last_action,
                 ..p::SubtaskProgress::default()
-            })
-        }));
+            }));
+        }
         events
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_an_agent_prints_is_heard_only_after_its_host_said_that_it_runs() {
-        let temp = tempfile::tempdir().unwrap();
-        let folder = Folder(temp.path().to_owned());
-        let question = r#"{"quarterdeck":"question","id":"q1","text":"May I?"}"#;
-        std::fs::write(folder.out(), format!("{question}\n")).unwrap();
-        let mut desk = Desk::new("sess_1_abcdef".into(), Folder(temp.path().to_owned()));
-        let early = desk.read(false);
-        assert!(early.questions.is_empty() && early.said.is_empty());
-        let started = r#"{"at":"2026-11-16T09:00:00.000Z","answer":"started","pid":7,"start":8}"#;
-        std::fs::write(folder.answers(), format!("{started}\n")).unwrap();
-        let later = desk.read(false);
-        assert!(matches!(later.said.as_slice(), [Said::Started { .. }]), "{:?}", later.said);
-        assert_eq!(later.questions.len(), 1);
+/// Returns the ids under which a usage counts once.
+///
+/// Any program can be an agent, and many call their first message `m1`: an id is the session's own. Where there is
+/// none, the place of the line stands for it: read again, it is the same.
+fn usage_ids(session: &SessionId, usage: &Usage, from: &Place) -> (Option<String>, Option<String>) {
+    let own = |id: &String| format!("{session}:{id}");
+    match (&usage.message_id, &usage.request_id) {
+        (Some(message), request) => (Some(own(message)), request.clone()),
+        (None, Some(request)) => (None, Some(own(request))),
+        (None, None) => {
+            let stream = if from.origin == Origin::Err { "err" } else { "out" };
+            (Some(format!("{session}@{stream}:{}.{}", from.offset, from.part)), None)
+        }
     }
 }
+
+#[cfg(test)]
+#[path = "desk_tests.rs"]
+mod tests;
