@@ -225,8 +225,14 @@ fn a_receipt_stands_on_its_row_and_a_refusal_is_not_hidden_by_a_success() {
     deck.press(WORKS).press("p").press("j r");
     let ids: Vec<_> = deck.app.ui.outbox.sent.iter().map(|sent| sent.id.clone()).collect();
     assert!(deck.text(120, 40).contains("… pause"), "{}", deck.text(120, 40));
-    deck.command(&ids[0], CommandFact::Refused { kind: None, code: None, reason: Some("no such step".into()) });
-    deck.command(&ids[1], CommandFact::Confirmed { kind: None, proof: Some("1 of 1".into()), effects: Vec::new() });
+    deck.command(
+        &ids[0],
+        CommandFact::Refused { kind: None, code: None, reason: Some("no such step".into()) },
+    );
+    deck.command(
+        &ids[1],
+        CommandFact::Confirmed { kind: None, proof: Some("1 of 1".into()), effects: Vec::new() },
+    );
     let text = deck.text(120, 40);
     assert!(text.contains("✖ pause") && text.contains("✔ resume"), "{text}");
     assert!(text.contains("refused: no such step   and 1 confirmed"), "{text}");

@@ -210,6 +210,7 @@ impl Desk {
                     text: Some(text.clone()),
                     tool: tool.clone(),
                     options: Some(options.clone()).filter(|options| !options.is_empty()),
+                    from: Some(line.from.offset),
                     ..p::Asked::default()
                 });
             }
@@ -250,6 +251,19 @@ fn result_of(entry: &Entry) -> Option<&str> {
 }
 
 impl News {
+    /// Takes a question back that cannot be asked: the log tells what became of it.
+    pub fn refuse(&mut self, asked: &p::Asked, why: &str) {
+        let is_it = |line: &&mut LogLine| {
+            matches!(&line.entry, Entry::Question { id, .. } if *id == asked.question_id)
+                && Some(line.from.offset) == asked.from
+        };
+        if let Some(line) = self.log.iter_mut().find(is_it) {
+            let text = asked.text.as_deref().unwrap_or_default();
+            let text = format!("… {} was not asked: {why}. {text}", asked.question_id);
+            line.entry = Entry::Output { text, cut: 0 };
+        }
+    }
+
     /// Returns what the journal is to hold of it: what it used, and how far it is now.
     ///
     /// What was read may be read again after a crash: then the same lines make usages of the same ids, which

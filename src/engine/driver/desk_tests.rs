@@ -48,7 +48,11 @@ fn total(events: Vec<Body>) -> Option<u64> {
     let mut facts = Vec::new();
     let at = Stamp::from_millis(1_800_000_000_000);
     for (seq, body) in (1..).zip(events) {
-        crate::source::journal::facts(Event { seq: Seq(seq), at, body }, crate::engine::book::SOURCE, &mut facts);
+        crate::source::journal::facts(
+            Event { seq: Seq(seq), at, body },
+            crate::engine::book::SOURCE,
+            &mut facts,
+        );
     }
     let _ = model.apply_all(facts);
     let ix = model.find(&target(&"del-a".into(), None)).unwrap();

@@ -245,6 +245,7 @@ impl Kernel {
             channel: false,
             clock: Clock::default(),
             questions: std::collections::BTreeSet::new(),
+            heard: None,
         }));
         self.index.sessions.insert(data.session_id.clone(), (id.clone(), index));
         self.refresh(&id, index);
@@ -291,6 +292,7 @@ impl Kernel {
         let Some(task) = self.task_mut(&id, index) else { return };
         let Some(session) = task.session_mut() else { return };
         session.questions.insert(data.question_id.clone());
+        session.heard = session.heard.max(data.from);
         if data.remaining_ms.is_some() {
             session.clock = Clock::standing(data.remaining_ms);
             task.epoch += 1;

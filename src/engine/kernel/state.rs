@@ -141,6 +141,9 @@ pub struct Session {
     pub channel: bool,
     pub clock: Clock,
     pub questions: BTreeSet<QuestionId>,
+    /// Where in what the agent printed its last question stands: one from before was asked already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard: Option<u64>,
 }
 
 /// How far a session is.
