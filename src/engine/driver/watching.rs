@@ -84,7 +84,7 @@ impl Driver {
         let (disk, folder) = (self.book.store().disk.clone(), self.book.store().folder.clone());
         for (id, text) in inbox::waiting(&*disk, &folder)?.commands {
             match serde_json::from_str::<Command>(text.get()) {
-                Ok(command) => self.give(command)?,
+                Ok(command) => self.admit(command)?,
                 Err(error) => {
                     let refused = p::CommandRefused {
                         command_id: id.clone(),
