@@ -34,7 +34,7 @@ fn a_pause_stops_every_process_and_a_cancel_leaves_none() {
     let id = deck.ok(&["delegate", "work", "--agent", "tree"]);
     wait_until("the whole tree runs", || deck.path("main.pid").exists() && deck.processes().len() >= 3);
     let preview = deck.ok(&["pause", &id, "--preview"]);
-    assert!(preview.contains("1 steps and 1 running sessions"), "{preview}");
+    assert!(preview.contains("1 step and 1 running session"), "{preview}");
     assert_eq!(deck.node(&id)["status"], "running", "a preview does nothing");
     assert!(deck.ok(&["explain", &id]).contains("running"));
     let paused = deck.ok(&["pause", &id]);
