@@ -132,8 +132,7 @@ fn a_plan_is_read_from_toml_and_the_command_line_counts_more() {
     let id = deck.ok(&["delegate", "--plan", "plan.toml", "--agent", "echo", "-a", "1", "--wait"]);
     let id = id.lines().next().unwrap();
     assert_eq!(deck.node(&format!("{id}/second"))["status"], "done");
-    let journal =
-        crate::deck::journal(&quarterdeck::store::folder::StateFolder::at(deck.path(".quarterdeck")));
+    let journal = journal(&StateFolder::at(deck.path(".quarterdeck")));
     let started = journal.iter().find(|event| event["type"] == "delegation:started").unwrap();
     assert_eq!(started["data"]["spec"]["limits"]["maxConcurrent"], 1);
 }

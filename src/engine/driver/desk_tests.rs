@@ -107,3 +107,42 @@ fn of_many_words_on_progress_in_one_turn_the_last_is_journalled() {
     assert_eq!(told.progress.unwrap().current, Some(499));
     assert!(told.last_action.as_deref().unwrap().starts_with("Bash"), "{told:?}");
 }
+
+#[test]
+fn what_a_full_log_does_not_keep_counts_once_though_every_engine_reads_it_again() {
+    let temp = tempfile::tempdir().unwrap();
+    let lines: Vec<String> = (0..50).map(|_| used(None, 1)).collect();
+    let folder = printed(&temp, "sess_1", &lines);
+    let text = "x".repeat(1024 * 1024);
+    let full: String = (0..17u64)
+        .map(|nth| {
+            let from = Place { origin: Origin::Err, offset: nth, next: nth + 1, part: 0 };
+            let line = LogLine { from, entry: Entry::Output { text: text.clone(), cut: 0 } };
+            serde_json::to_string(&line).unwrap() + "\n"
+        })
+        .collect();
+    std::fs::write(folder.0.join(LOG), full).unwrap();
+    let mut events = Vec::new();
+    for _ in 0..3 {
+        let mut desk = Desk::adopt("sess_1".into(), Folder(folder.0.clone()));
+        assert!(desk.log.is_full());
+        let news = journal(&mut desk, "st-1", &mut events);
+        desk.write_log(&news.log);
+    }
+    assert_eq!(events.len(), 150, "read again each time, since the log keeps no place");
+    assert_eq!(total(events), Some(50));
+}
+
+#[test]
+fn a_question_too_many_is_told_by_the_log_and_asked_by_nobody() {
+    let temp = tempfile::tempdir().unwrap();
+    let question = |id: &str| format!(r#"{{"quarterdeck":"question","id":"{id}","text":"May I?"}}"#);
+    let folder = printed(&temp, "sess_1", &[question("q1"), question("q2")]);
+    let mut news = Desk::new("sess_1".into(), folder).read(false);
+    let asked = news.questions.pop().unwrap();
+    news.refuse(&asked, "32 questions wait already");
+    let [first, second] = news.log.as_slice() else { panic!("{:?}", news.log) };
+    assert!(matches!(&first.entry, Entry::Question { .. }));
+    let Entry::Output { text, .. } = &second.entry else { panic!("{second:?}") };
+    assert!(text.contains("q2 was not asked: 32 questions wait already. May I?"), "{text}");
+}
