@@ -12,6 +12,8 @@
 mod clocks;
 #[path = "kernel/props.rs"]
 mod props;
+#[path = "kernel/questions.rs"]
+mod questions;
 #[path = "kernel/rules.rs"]
 mod rules;
 #[path = "kernel/world.rs"]

@@ -24,10 +24,10 @@ mod props;
 mod reach;
 #[path = "monitor/sources.rs"]
 mod sources;
-#[path = "monitor/toasts.rs"]
-mod toasts;
 #[path = "monitor/stance.rs"]
 mod stance;
+#[path = "monitor/toasts.rs"]
+mod toasts;
 
 #[path = "model_facts/mod.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]

@@ -13,6 +13,9 @@ const PROMPT: &str = "prompt";
 /// What stands for the prompt in a command's arguments, and for the path of its file.
 const PROMPT_HERE: &str = "{prompt}";
 const PROMPT_FILE_HERE: &str = "{prompt-file}";
+/// What stands for the model in a command's arguments, and the variable that names it.
+const MODEL_HERE: &str = "{model}";
+const MODEL: &str = "QUARTERDECK_MODEL";
 /// What every agent gets of the asker's environment.
 const ALWAYS: &str = "PATH";
 /// Linux takes no longer argument.
@@ -39,6 +42,9 @@ pub struct AgentConfig {
     /// Where it runs, if not at the project's root.
     #[serde(default)]
     pub cwd: Option<PathBuf>,
+    /// The model of a step that names none.
+    #[serde(default)]
+    pub model: Option<String>,
 }
 
 /// The kinds of agents.
@@ -85,6 +91,8 @@ pub enum PromptBy {
 pub struct Ask<'a> {
     /// The prompt.
     pub prompt: &'a str,
+    /// The model, where one was named.
+    pub model: Option<&'a str>,
     /// The asker's environment.
     pub env: &'a BTreeMap<String, String>,
     /// The project's root, or where it was asked to run.
@@ -111,6 +119,11 @@ pub enum Misconfigured {
         "the prompt has {0} bytes, more than the system takes as an argument.\nSet prompt = \"file\" or \"stdin\"."
     )]
     LongPrompt(usize),
+    /// There is nothing to put for the model.
+    #[error(
+        "its command has {MODEL_HERE}, and no model was named.\nSet model = \"…\", or name one with the step."
+    )]
+    NoModel,
     /// A path that cannot be an argument of ours.
     #[error("the path {} is not UTF-8", .0.display())]
     Path(PathBuf),
@@ -120,13 +133,19 @@ impl AgentConfig {
     /// Returns an agent of a kind that needs no more to be known.
     pub fn of_kind(kind: Kind) -> Self {
         let (command, prompt) = (CommandLine::default(), PromptBy::default());
-        Self { kind, command, prompt, listens: false, env: Vec::new(), cwd: None }
+        Self { kind, command, prompt, listens: false, env: Vec::new(), cwd: None, model: None }
     }
 
     /// Returns how to run this agent for what is asked.
     pub fn run(&self, ask: &Ask<'_>) -> Result<Run, Misconfigured> {
         let mut run = Run { cwd: self.cwd(ask.root), env: self.environment(ask.env), ..Run::default() };
+        let model = ask.model.or(self.model.as_deref());
+        run.env.extend(model.map(|model| (MODEL.to_owned(), model.to_owned())));
         run.argv = self.command_line(ask)?;
+        // Not into a line for the shell, which would take it for its own words: that has the variable.
+        if matches!(self.command, CommandLine::Argv(_)) {
+            put_model(&mut run.argv, model)?;
+        }
         match self.prompt_by() {
             PromptBy::Stdin if self.listens => return Err(Misconfigured::TwoUsesOfStdin),
             PromptBy::Stdin => run.stdin = Stdin::File(PROMPT.into()),
@@ -192,6 +211,14 @@ fn put(argv: &mut Vec<String>, wanted: &str, text: &str) {
     }
 }
 
+/// Puts the model where it is wanted.
+fn put_model(argv: &mut [String], model: Option<&str>) -> Result<(), Misconfigured> {
+    for word in argv.iter_mut().skip(1).filter(|word| word.contains(MODEL_HERE)) {
+        *word = word.replace(MODEL_HERE, model.ok_or(Misconfigured::NoModel)?);
+    }
+    Ok(())
+}
+
 fn text(path: &Path) -> Result<String, Misconfigured> {
     path.to_str().map(str::to_owned).ok_or_else(|| Misconfigured::Path(path.to_owned()))
 }
@@ -203,11 +230,15 @@ mod tests {
     use super::*;
 
     fn run(config: &str, prompt: &str) -> Result<Run, Misconfigured> {
+        run_on(config, prompt, None)
+    }
+
+    fn run_on(config: &str, prompt: &str, model: Option<&str>) -> Result<Run, Misconfigured> {
         let config: AgentConfig = serde_json::from_str(config).unwrap();
         let env = [("PATH", "/bin"), ("KEY", "secret"), ("OTHER", "x")];
         let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let (root, folder, program) = (Path::new("/project"), Path::new("/s/1"), Path::new("/bin/qd"));
-        config.run(&Ask { prompt, env: &env, root, folder, program })
+        config.run(&Ask { prompt, model, env: &env, root, folder, program })
     }
 
     #[rstest]
@@ -235,9 +266,24 @@ mod tests {
         assert_eq!(run.cwd, Path::new("/project/sub"));
     }
 
+    #[rstest]
+    #[case(Some("opus"), "opus")]
+    #[case(None, "small")]
+    fn the_model_of_the_step_else_of_the_agent_reaches_it(#[case] asked: Option<&str>, #[case] gets: &str) {
+        let argv = r#"{"kind":"command","command":["p","--model={model}","{prompt}"],"prompt":"argument","model":"small"}"#;
+        let argument = run_on(argv, "say {model}", asked).unwrap();
+        assert_eq!(argument.argv, ["p", &format!("--model={gets}"), "say {model}"]);
+        assert_eq!(argument.env["QUARTERDECK_MODEL"], gets);
+        let line = r#"{"kind":"command","command":"p {model} $QUARTERDECK_MODEL","model":"small"}"#;
+        let shell = run_on(line, "", asked).unwrap();
+        assert_eq!(shell.argv[2], "p {model} $QUARTERDECK_MODEL", "nothing of it is the shell's");
+        assert_eq!(shell.env["QUARTERDECK_MODEL"], gets);
+    }
+
     #[test]
     fn what_cannot_work_is_refused_with_the_way_out() {
         assert_eq!(run(r#"{"kind":"command"}"#, ""), Err(Misconfigured::NoCommand));
+        assert_eq!(run(r#"{"kind":"command","command":["p","{model}"]}"#, ""), Err(Misconfigured::NoModel));
         let both = r#"{"kind":"command","command":["p"],"listens":true}"#;
         assert_eq!(run(both, ""), Err(Misconfigured::TwoUsesOfStdin));
         let long = "x".repeat(200_000);

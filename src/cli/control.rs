@@ -5,9 +5,12 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{CliError, Outcome, Place, ask, load, mind, now};
+use crate::engine::config::Config;
 use crate::model::command::{Answer as Said, PauseMode, Verb};
 use crate::model::id::{DelegationId, SubtaskId};
 use crate::model::key::{NodeKey, SourceId};
+use crate::model::node::Node;
+use crate::model::{Model, text};
 use crate::report::select::{Selection, select};
 use crate::source::follow::Follower;
 use crate::store::folder::StateFolder;
@@ -56,7 +59,35 @@ pub(super) fn resolve(
         chosen.first().and_then(|ix| model.get(*ix)?.keys.iter().find_map(NodeKey::delegation).cloned());
     let found =
         found.ok_or_else(|| CliError::Unreadable(format!("{id} is no delegation of this engine.")))?;
+    if let Some(step) = &step {
+        check_step(&model, &found, step)?;
+    }
     Ok((found, step))
+}
+
+/// Says which steps there are, where one is meant that is not.
+fn check_step(model: &Model, delegation: &DelegationId, step: &SubtaskId) -> Result<(), CliError> {
+    /// More than a person reads in one line.
+    const NAMED: usize = 12;
+    if model.find(&NodeKey::Subtask(delegation.clone(), step.clone())).is_some() {
+        return Ok(());
+    }
+    let top = model.find(&NodeKey::Delegation(delegation.clone())).and_then(|ix| model.get(ix));
+    let steps = top.map(Node::children).unwrap_or_default().iter().filter_map(|ix| model.get(*ix));
+    let names: Vec<&str> = steps
+        .filter_map(|node| node.keys.iter().find_map(NodeKey::subtask))
+        .filter(|(of, _)| *of == delegation)
+        .map(|(_, step)| step.as_str())
+        .collect();
+    let rest = names.len().saturating_sub(NAMED);
+    let mut there = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+    if rest > 0 {
+        there = format!("{there} and {rest} more");
+    } else if there.is_empty() {
+        there = "none".into();
+    }
+    let told = format!("{delegation} has no step {step}; there are: {there}.");
+    Err(CliError::Unreadable(text::lines(&told).into()))
 }
 
 #[derive(Debug, Args)]
@@ -118,6 +149,11 @@ pub(super) struct Retry {
 
 impl Retry {
     pub(super) fn run(self, place: &Place) -> Outcome {
+        if let (true, Some(agent)) = (self.target.preview, &self.agent) {
+            // A preview asks no engine, which alone would refuse it.
+            let config = Config::read(place.need()?.project())?;
+            config.agent(Some(agent)).map_err(CliError::Unreadable)?;
+        }
         let verb = Verb::Retry { with_failure: self.with_failure, agent: self.agent, model: self.model };
         self.target.send(place, verb)
     }

@@ -215,6 +215,7 @@ pub(super) fn hand_over_from(
         Some(ReceiptState::Confirmed { .. }) => Ok(id),
         Some(ReceiptState::Refused { reason, code, .. }) => {
             let why = reason.or(code).unwrap_or_else(|| "no reason given".into());
+            forget_env(folder, &id);
             Err(CliError::Unreadable(format!("refused: {why}")).into())
         }
         Some(_) | None => Err(CliError::Unreadable("the engine has not answered yet.".into()).into()),
@@ -258,6 +259,19 @@ fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
             let done = Until::Is(StatusWord::Done);
             Watched { id, step: None, keep_engine: true }.wait(&folder, done, None, json)
         }
-        Some(_) | None => ask::show(&command, receipt, json),
+        Some(_) | None => {
+            if receipt.as_ref().is_some_and(|receipt| matches!(receipt.state, ReceiptState::Refused { .. })) {
+                forget_env(&folder, &id);
+            }
+            ask::show(&command, receipt, json)
+        }
+    }
+}
+
+/// Takes the variables back that were handed over for what never began.
+fn forget_env(folder: &StateFolder, id: &DelegationId) {
+    if let Ok(path) = folder.env_file(id.as_str()) {
+        // The engine may have been faster.
+        let _ = std::fs::remove_file(path);
     }
 }

@@ -15,6 +15,7 @@ use crate::model::id::DelegationId;
 use crate::model::key::{NodeKey, SourceId};
 use crate::serve::engines::{self, EngineState, Known};
 use crate::serve::{self, Options, listen};
+use crate::session::{self, Folder};
 use crate::source::follow::Follower;
 use crate::store::disk::RealDisk;
 use crate::store::folder::StateFolder;
@@ -166,7 +167,13 @@ pub(super) fn stop(folder: &StateFolder, agents: bool) -> Outcome {
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    let rest = if ended.is_some() { "nothing of it runs" } else { "its agents go on" };
+    let rest = if ended.is_some() {
+        "nothing of it runs"
+    } else if has_agents(folder) {
+        "its agents go on"
+    } else {
+        "no agent of it runs"
+    };
     print(&format!("Stopped the engine of {} (pid {}); {rest}.\n", shown(&folder.root), holder.pid))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -194,6 +201,15 @@ fn end_agents(folder: &StateFolder) -> Result<bool, Box<dyn std::error::Error>> 
             return Ok(false);
         }
     }
+}
+
+/// Returns whether an agent runs, by what its host says: the engine may have left before it heard of it.
+fn has_agents(folder: &StateFolder) -> bool {
+    let model = load(now(), Follower::new(folder.clone(), SourceId(0)));
+    let newest = model.nodes().filter_map(|(_, node)| node.attempts.last());
+    let sessions = newest.filter(|last| last.ended_at.is_none()).filter_map(|last| last.session_id.as_ref());
+    let mut folders = sessions.filter_map(|id| folder.session_dir(id.as_str()).ok()).map(Folder);
+    folders.any(|session| matches!(session::look(&session), Ok(session::State::Running { .. })))
 }
 
 fn live_tops(folder: &StateFolder) -> Vec<DelegationId> {

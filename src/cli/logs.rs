@@ -1,6 +1,6 @@
 //! `quarterdeck logs`: what agents did, from their sessions' logs; with `-f` as it happens.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::ask::Live;
 use super::control::resolve;
-use super::{CliError, Outcome, Place, load, now};
+use super::{CliError, Outcome, Place, load, now, warn};
 use crate::agent::log::{Entry, LogLine};
 use crate::model::Model;
 use crate::model::id::SessionId;
@@ -31,6 +31,9 @@ pub(super) struct Logs {
     /// Stay, and show what comes, until it has ended.
     #[arg(long, short)]
     follow: bool,
+    /// The log of this attempt, instead of the newest.
+    #[arg(long, value_name = "NUMBER")]
+    attempt: Option<u32>,
     /// The log as it is, one JSON line each.
     #[arg(long)]
     json: bool,
@@ -44,19 +47,42 @@ impl Logs {
             Some(step) => (NodeKey::Subtask(delegation, step), false),
             None => (NodeKey::Delegation(delegation), true),
         };
-        let mut shown = Shown { folder, tails: BTreeMap::new(), json: self.json, prefixed };
+        let mut shown =
+            Shown { folder, tails: BTreeMap::new(), json: self.json, prefixed, attempt: self.attempt };
         if self.follow {
             return follow(&mut shown, &key);
         }
         let model = load(now(), Follower::new(shown.folder.clone(), SourceId(0)));
         let began = shown.look_for(&model, &key)?;
-        if !began && !prefixed {
-            return Err(CliError::Unreadable("it has not been started yet.".into()).into());
+        let there = attempts(&model, &key);
+        match self.attempt {
+            Some(attempt) if !began && !there.is_empty() => {
+                let told = format!("{key} has no attempt {attempt}; there are: {}.", list(&there));
+                return Err(CliError::Unreadable(text::lines(&told).into()).into());
+            }
+            _ if !began && (!prefixed || self.attempt.is_some()) => {
+                return Err(CliError::Unreadable("it has not been started yet.".into()).into());
+            }
+            None if !prefixed && !self.json && there.len() > 1 => {
+                warn(&format!("The newest of its attempts {}; --attempt shows another.", list(&there)));
+            }
+            Some(_) | None => {}
         }
         // A reader that went away has seen enough.
         let _ = shown.show()?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Returns the numbers of the attempts that were made.
+fn attempts(model: &Model, key: &NodeKey) -> BTreeSet<u32> {
+    let nodes = model.find(key).into_iter().flat_map(|top| model.subtree(top));
+    let attempts = nodes.flat_map(|(_, node)| &node.attempts);
+    attempts.filter(|attempt| attempt.session_id.is_some()).map(|attempt| attempt.attempt).collect()
+}
+
+fn list(numbers: &BTreeSet<u32>) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn follow(shown: &mut Shown, key: &NodeKey) -> Outcome {
@@ -81,17 +107,21 @@ struct Shown {
     tails: BTreeMap<SessionId, (String, Tail)>,
     json: bool,
     prefixed: bool,
+    /// Which attempt, if not the newest.
+    attempt: Option<u32>,
 }
 
 impl Shown {
-    /// Adds the newest session of every step that is meant; returns whether there is any.
+    /// Adds the session, the newest or the one that was named, of every step that is meant; returns whether there is any.
     fn look_for(&mut self, model: &Model, key: &NodeKey) -> Result<bool, Box<dyn std::error::Error>> {
         let top = model.find(key);
         let top = top.ok_or_else(|| CliError::Unreadable(format!("there is no {key}.")))?;
         for (_, node) in model.subtree(top) {
-            let Some(session) = node.attempts.last().and_then(|attempt| attempt.session_id.clone()) else {
-                continue;
+            let chosen = match self.attempt {
+                Some(number) => node.attempts.iter().find(|attempt| attempt.attempt == number),
+                None => node.attempts.last(),
             };
+            let Some(session) = chosen.and_then(|attempt| attempt.session_id.clone()) else { continue };
             if !self.tails.contains_key(&session) {
                 let path = self.folder.session_dir(session.as_str())?.join("log.jsonl");
                 self.tails.insert(session, (name(node, key), Tail::new(path)));

@@ -34,6 +34,7 @@ use crate::model::event::{Body, Event, payload as p};
 use crate::model::id::{CommandId, DelegationId, Seq, SessionId};
 use crate::model::time::Stamp;
 
+pub use control::OPEN_QUESTIONS;
 use effect::{Effect, Step, TimerKey};
 use index::Index;
 use input::{Input, Tick};

@@ -91,6 +91,8 @@ pub(super) fn next(node: &Node) -> Option<(Stamp, Status)> {
         Status::Offered { lapsed: None } => {
             node.clocks.accept_by.map(|at| (at, Status::Offered { lapsed: Some(at) }))
         }
+        // Who waits for a person is neither late nor silent: its clock stands.
+        Status::Running { .. } if node.asks() => None,
         Status::Running { trouble } => {
             let running = |trouble| Status::Running { trouble: Some(trouble) };
             let overdue = node

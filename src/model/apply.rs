@@ -111,8 +111,8 @@ impl Model {
             NodeFact::Budgeted(budget) => self.budget(ix, budget, delta),
             NodeFact::Returned(outcome) => self.return_outcome(ix, outcome, delta),
             NodeFact::Quality(quality) => self.rate(ix, quality, delta),
-            NodeFact::Asked(question) => self.ask(ix, *question, delta),
-            NodeFact::Settled(question) => self.settle_question(ix, &question, delta),
+            NodeFact::Asked(question) => self.ask(ix, *question, told, delta),
+            NodeFact::Settled(question) => self.settle_question(ix, &question, told, delta),
             NodeFact::Happened(moment) => self.remember(ix, moment, delta),
             // Both need their keys and are taken before.
             NodeFact::Under(_) | NodeFact::Gone => {}

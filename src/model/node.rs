@@ -361,6 +361,11 @@ impl Node {
         self.more.get_or_insert_default()
     }
 
+    /// Returns whether it waits for a person's answer.
+    pub fn asks(&self) -> bool {
+        self.more().is_some_and(|more| !more.questions.is_empty())
+    }
+
     /// Returns what all nodes below this one add up to.
     pub fn rollup(&self) -> Option<&Rollup> {
         self.rollup.as_deref()

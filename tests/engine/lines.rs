@@ -4,9 +4,12 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command};
 
+use quarterdeck::store::disk::RealDisk;
+use quarterdeck::store::folder::StateFolder;
+use quarterdeck::store::inbox;
 use serde_json::Value;
 
-use crate::deck::{Deck, text, wait_until};
+use crate::deck::{Deck, journal, text, wait_until};
 
 /// A command that stays; what it prints is read line by line.
 struct Follower {
@@ -129,8 +132,7 @@ fn a_plan_is_read_from_toml_and_the_command_line_counts_more() {
     let id = deck.ok(&["delegate", "--plan", "plan.toml", "--agent", "echo", "-a", "1", "--wait"]);
     let id = id.lines().next().unwrap();
     assert_eq!(deck.node(&format!("{id}/second"))["status"], "done");
-    let journal =
-        crate::deck::journal(&quarterdeck::store::folder::StateFolder::at(deck.path(".quarterdeck")));
+    let journal = journal(&StateFolder::at(deck.path(".quarterdeck")));
     let started = journal.iter().find(|event| event["type"] == "delegation:started").unwrap();
     assert_eq!(started["data"]["spec"]["limits"]["maxConcurrent"], 1);
 }
@@ -268,4 +270,89 @@ fn a_plan_with_a_typing_error_is_refused_and_says_where() {
         assert!(!refused.status.success() && told.contains(said), "{plan}: {told}");
     }
     assert_eq!(deck.lines("starts"), 0, "nothing ran");
+}
+
+#[test]
+fn a_step_that_is_not_there_is_said_to_be_none_and_those_that_are_are_named() {
+    let deck = Deck::new();
+    let id = deck.ok(&["delegate", "one", "two", "--agent", "echo", "--wait"]);
+    let id = id.lines().next().unwrap().to_owned();
+    let wrong = format!("{id}/st-99");
+    for arguments in [["wait", &wrong], ["explain", &wrong], ["pause", &wrong], ["logs", &wrong]] {
+        let output = deck.run(&arguments);
+        let err = text(&output.stderr);
+        assert!(!output.status.success(), "{arguments:?}");
+        assert!(err.contains("has no step st-99; there are: st-1, st-2"), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn each_attempt_has_its_log_and_a_retry_its_model() {
+    let deck = Deck::new();
+    let agents = "[agents.model]\nkind = \"command\"\nmodel = \"small\"\n\
+        command = [\"/bin/sh\", \"-c\", \"echo on $1 and $QUARTERDECK_MODEL; exit 1\", \"sh\", \"{model}\"]\n";
+    fs::write(deck.path("quarterdeck.toml"), agents).unwrap();
+    let handed = deck.run(&["delegate", "work", "--agent", "model", "--no-retry", "--wait"]);
+    let id = text(&handed.stdout).lines().next().unwrap().to_owned();
+    let refused = deck.run(&["retry", &id, "--agent", "nobody"]);
+    let err = text(&refused.stderr) + &text(&refused.stdout);
+    assert_eq!(refused.status.code(), Some(3), "{err}");
+    assert!(err.contains("There is no agent \"nobody\""), "{err}");
+    assert!(!deck.run(&["retry", &id, "--agent", "nobody", "--preview"]).status.success());
+    deck.ok(&["retry", &id, "--model", "large"]);
+    assert_eq!(deck.run(&["wait", &id, "--until", "ended"]).status.code(), Some(0));
+    let step = format!("{id}/st-1");
+    assert!(deck.ok(&["logs", &step, "--attempt", "1"]).contains("on small and small"));
+    let newest = deck.run(&["logs", &step]);
+    assert!(text(&newest.stdout).contains("on large and large"), "{newest:?}");
+    assert!(text(&newest.stderr).contains("attempts 1, 2"), "{newest:?}");
+    let missing = deck.run(&["logs", &step, "--attempt", "7"]);
+    assert!(text(&missing.stderr).contains("has no attempt 7; there are: 1, 2"), "{missing:?}");
+    let stopped = deck.ok(&["engine", "stop"]);
+    assert!(stopped.contains("no agent of it runs"), "{stopped}");
+}
+
+#[test]
+fn a_start_that_is_refused_leaves_no_variables_behind() {
+    let deck = Deck::new();
+    let plan = serde_json::json!({"subtasks": [
+        {"id": "a", "prompt": "x", "agent": "marked", "dependencies": ["b"]},
+        {"id": "b", "prompt": "y", "agent": "marked", "dependencies": ["a"]},
+    ]});
+    fs::write(deck.path("plan.json"), plan.to_string()).unwrap();
+    let refused = deck.run_with("secret", &["delegate", "--plan", "plan.json"]);
+    assert_eq!(refused.status.code(), Some(3), "{refused:?}");
+    let folder = StateFolder::find(deck.folder.path(), None).unwrap();
+    let place = folder.env_file("del-x").unwrap();
+    let left: Vec<_> =
+        fs::read_dir(place.parent().unwrap()).unwrap().map(|file| file.unwrap().path()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_start_in_the_inbox_that_names_an_unknown_agent_is_refused_and_its_variables_are_forgotten() {
+    let deck = Deck::new();
+    let folder = StateFolder::find(deck.folder.path(), None).unwrap();
+    let env = folder.env_file("del-x").unwrap();
+    fs::create_dir_all(env.parent().unwrap()).unwrap();
+    fs::write(&env, "{}").unwrap();
+    let spec = serde_json::json!({"subtasks": [{"id": "a", "prompt": "x", "agent": "nobody"}]});
+    let command = quarterdeck::model::command::Command {
+        id: "cmd-x".into(),
+        verb: serde_json::from_value(serde_json::json!({"kind": "start", "spec": spec})).unwrap(),
+        delegation_id: "del-x".into(),
+        subtask_id: None,
+        by: None,
+        at: quarterdeck::model::time::Stamp::from_millis(0),
+    };
+    folder.create(&RealDisk).unwrap();
+    let text = serde_json::value::to_raw_value(&command).unwrap();
+    inbox::send(&RealDisk, &folder, &command.id, &text).unwrap();
+    deck.ok(&["engine", "start"]);
+    wait_until("it is refused", || {
+        journal(&folder).iter().any(|event| {
+            event["type"] == "command:refused" && event["data"]["reason"].to_string().contains("no agent")
+        })
+    });
+    wait_until("its variables are gone", || !env.exists());
 }

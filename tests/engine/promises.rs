@@ -151,6 +151,7 @@ fn spawn(deck: &Deck, launch: &Launch, folder: &Folder) -> Launched {
     let env = [("PATH".to_owned(), std::env::var("PATH").unwrap_or_default())].into();
     let ask = Ask {
         prompt: &launch.prompt,
+        model: launch.model.as_deref(),
         env: &env,
         root: deck.folder.path(),
         folder: &folder.0,

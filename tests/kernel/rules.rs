@@ -221,7 +221,7 @@ fn a_failure_is_retried_after_a_growing_wait_and_then_final() {
             names(&events),
             ["session:ended", "delegation:subtask-failed", "delegation:subtask-retried"]
         );
-        assert_eq!(why(&world, "a"), format!("retry in {} s", wait / 1000));
+        assert_eq!(why(&world, "a"), format!("retry in {} s: broken", wait / 1000));
         let before = world.now_ms;
         assert!(world.next_timer());
         assert_eq!(world.now_ms - before, wait);
@@ -260,6 +260,8 @@ fn a_refused_start_spends_no_retry_and_is_given_up_in_the_end() {
         let task = &world.kernel.delegations()[&"del-a".into()].tasks[0];
         assert_eq!(task.retries, 0);
         assert_eq!(task.is_ended(), tries == 5);
+        let why = why(&world, "a");
+        assert!(tries == 5 || why.starts_with("retry in ") && why.ends_with(" s: no room"), "{why}");
         world.next_timer();
     }
     assert_eq!(world.delegation_word("del-a"), "failed");

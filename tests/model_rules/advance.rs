@@ -1,4 +1,5 @@
 use quarterdeck::model::fact::{Action, Clock};
+use quarterdeck::model::node::Question;
 use quarterdeck::model::status::{Status, StatusWord, Trouble};
 
 use crate::*;
@@ -38,6 +39,36 @@ fn what_runs_past_its_deadline_is_timed_out_until_it_gets_a_later_one() {
     note(&mut model, ENGINE, step("x"), NodeFact::Clock(Clock::FinishBy, at(50)));
     assert!(wait(&mut model, 49).is_empty());
     assert_eq!(word(&model, &step("x")), StatusWord::Running);
+}
+
+#[test]
+fn who_waits_for_an_answer_is_neither_late_nor_silent() {
+    let mut model = world();
+    let question = |id: &str| {
+        let (question_id, options) = (id.into(), Vec::new());
+        let (asked_at, text, tool, input) = (None, None, None, None);
+        NodeFact::Asked(Box::new(Question { question_id, asked_at, text, tool, input, options }))
+    };
+    tell(&mut model, ENGINE, 1, step("x"), is("running"));
+    note(&mut model, ENGINE, step("x"), NodeFact::Clock(Clock::FinishBy, at(10)));
+    note(&mut model, ENGINE, step("x"), NodeFact::MaySleep(5));
+    tell(&mut model, ENGINE, 2, step("x"), question("q1"));
+    tell(&mut model, ENGINE, 2, step("x"), question("q2"));
+    let _ = wait(&mut model, 30);
+    assert_eq!(node(&model, &step("x")).status, Status::Running { trouble: None });
+    tell(&mut model, ENGINE, 40, step("x"), NodeFact::Settled("q1".into()));
+    let _ = wait(&mut model, 40);
+    assert_eq!(word(&model, &step("x")), StatusWord::Running, "one is open");
+    tell(&mut model, ENGINE, 41, step("x"), NodeFact::Settled("q2".into()));
+    note(&mut model, ENGINE, step("x"), NodeFact::Clock(Clock::FinishBy, at(49)));
+    let _ = wait(&mut model, 45);
+    assert_eq!(word(&model, &step("x")), StatusWord::Running, "the time of waiting is no silence");
+    let _ = wait(&mut model, 46);
+    assert_eq!(word(&model, &step("x")), StatusWord::Stale);
+    let _ = wait(&mut model, 49);
+    assert_eq!(word(&model, &step("x")), StatusWord::TimedOut);
+    tell(&mut model, ENGINE, 50, step("x"), question("q3"));
+    assert_eq!(word(&model, &step("x")), StatusWord::Running, "its clock stands");
 }
 
 #[test]

@@ -82,8 +82,14 @@ fn configured(config: &str) -> Deck {
     let mut deck = Deck::simulated(&[]);
     let config: AgentConfig = serde_json::from_str(config).unwrap();
     let (env, root) = (deck.spec.run.env.clone(), deck.temp.path().to_owned());
-    let ask =
-        Ask { prompt: "sweep the deck", env: &env, root: &root, folder: &deck.folder.0, program: program() };
+    let ask = Ask {
+        prompt: "sweep the deck",
+        model: None,
+        env: &env,
+        root: &root,
+        folder: &deck.folder.0,
+        program: program(),
+    };
     deck.spec.run = config.run(&ask).unwrap();
     deck
 }

@@ -2,20 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use super::Driver;
 use super::desk::Desk;
-use crate::agent::Command;
+use super::{Driver, now};
+use crate::agent::Command as ForAgent;
 use crate::agent::config::AgentConfig;
 use crate::agent::config::Ask;
 use crate::engine::kernel::effect::{Effect, Launch, Order, Say};
 use crate::engine::kernel::input::{Input, Report};
-use crate::model::event::Body;
+use crate::engine::kernel::spec::Code;
+use crate::engine::kernel::state::CommandOutcome;
+use crate::model::command::{Command, Verb};
+use crate::model::event::{Body, payload as p};
 use crate::model::id::{DelegationId, SessionId, SubtaskId};
 use crate::model::time::Stamp;
 use crate::session;
 use crate::session::Folder;
 use crate::session::files::{Order as HostOrder, PROTOCOL, Spec, What};
 use crate::session::tree::Process;
+use crate::store::error::Result;
 
 impl Driver {
     /// Carries out one effect. What cannot be done is told to the kernel, which decides what follows.
@@ -25,8 +29,8 @@ impl Driver {
             Effect::Order { session, id, order } => self.order(&session, id.as_str(), order),
             Effect::Feed { session, id, say } => {
                 let command = match say {
-                    Say::Answer { question, answer } => Command::Answer { question, answer },
-                    Say::Tell(text) => Command::Tell(text),
+                    Say::Answer { question, answer } => ForAgent::Answer { question, answer },
+                    Say::Tell(text) => ForAgent::Tell(text),
                 };
                 let said = match self.desks.get_mut(&session) {
                     Some(desk) => desk.say(id.as_str(), &command),
@@ -56,7 +60,7 @@ impl Driver {
         }
     }
 
-    fn launch(&self, launch: &Launch) -> Result<Desk, String> {
+    fn launch(&self, launch: &Launch) -> std::result::Result<Desk, String> {
         let agent = self.world.config.agent(launch.agent.as_deref())?;
         let folder = self.session_folder(&launch.session)?;
         let project = self.book.store().folder.project();
@@ -64,6 +68,7 @@ impl Driver {
         let env = self.asker_env(&launch.delegation).unwrap_or_else(|| self.world.env.clone());
         let ask = Ask {
             prompt: &launch.prompt,
+            model: launch.model.as_deref(),
             env: &env,
             root: &root,
             folder: &folder.0,
@@ -90,14 +95,67 @@ impl Driver {
         serde_json::from_slice(&std::fs::read(path).ok()?).ok()
     }
 
+    /// Takes a command in, from whichever way it came.
+    ///
+    /// Which agents there are only the configuration knows, so what names another is refused here. The variables
+    /// that were handed over for a start that is refused are nobody's any more.
+    pub(super) fn admit(&mut self, command: Command) -> Result<()> {
+        let (id, delegation) = (command.id.clone(), command.delegation_id.clone());
+        let is_start = matches!(command.verb, Verb::Start { .. });
+        match self.unknown_agent(&command).filter(|_| self.kernel.outcome(&id).is_none()) {
+            Some(why) => {
+                let refused = p::CommandRefused {
+                    command_id: command.id,
+                    kind: Some(command.verb.kind().into()),
+                    code: Some(Code::Invalid.as_str().into()),
+                    reason: Some(why),
+                    ..p::CommandRefused::default()
+                };
+                self.record(vec![(now(), Body::CommandRefused(refused))])?;
+            }
+            None => self.give(command)?,
+        }
+        let is_refused = matches!(self.kernel.outcome(&id), Some(CommandOutcome::Refused { .. }));
+        if is_start && is_refused && !self.kernel.delegations().contains_key(&delegation) {
+            self.forget_env_of(&delegation);
+        }
+        Ok(())
+    }
+
+    /// Returns what is wrong with the agents that a command names.
+    fn unknown_agent(&self, command: &Command) -> Option<String> {
+        let config = &self.world.config;
+        match &command.verb {
+            Verb::Start { spec } => {
+                spec.subtasks.iter().find_map(|step| config.agent(step.agent.as_deref()).err())
+            }
+            Verb::Retry { agent, .. } => config.agent(Some(agent.as_deref()?)).err(),
+            Verb::Pause { .. }
+            | Verb::Resume
+            | Verb::Cancel { .. }
+            | Verb::Skip { .. }
+            | Verb::Accept { .. }
+            | Verb::Raise { .. }
+            | Verb::Answer { .. }
+            | Verb::Tell { .. }
+            | Verb::Approve { .. }
+            | Verb::Reject { .. }
+            | Verb::Rollback { .. } => None,
+        }
+    }
+
+    fn forget_env_of(&self, delegation: &DelegationId) {
+        if let Ok(path) = self.book.store().folder.env_file(delegation.as_str()) {
+            // One that was never handed over is not there.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
     /// Forgets the environments of delegations that are over for good.
     pub(super) fn forget_env(&self, leaving: &[(Stamp, Body)]) {
         for (_, body) in leaving {
-            if let Body::Archived(gone) = body
-                && let Ok(path) = self.book.store().folder.env_file(gone.delegation_id.as_str())
-            {
-                // One that was never handed over is not there.
-                let _ = std::fs::remove_file(path);
+            if let Body::Archived(gone) = body {
+                self.forget_env_of(&gone.delegation_id);
             }
         }
     }
@@ -133,7 +191,7 @@ impl Driver {
         }
     }
 
-    pub(super) fn session_folder(&self, session: &SessionId) -> Result<Folder, String> {
+    pub(super) fn session_folder(&self, session: &SessionId) -> std::result::Result<Folder, String> {
         let path =
             self.book.store().folder.session_dir(session.as_str()).map_err(|error| error.to_string())?;
         Ok(Folder(path))

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::cut::{cut, cut_list};
 use super::log::Log;
 use crate::agent::command::CommandAdapter;
-use crate::agent::log::{Entry, LogLine, Origin, Place, Status};
+use crate::agent::log::{Entry, LogLine, Origin, Place, Status, Usage};
 use crate::agent::{Adapter, Command, End, Input, Step};
 use crate::engine::kernel::input::{Exit, Host, Verdict};
 use crate::model::event::{Body, payload as p};
@@ -252,6 +252,7 @@ impl Desk {
                     text: Some(cut(text)),
                     tool: tool.as_deref().map(cut),
                     options: Some(cut_list(options)).filter(|options| !options.is_empty()),
+                    from: Some(line.from.offset),
                     ..p::Asked::default()
                 });
             }
@@ -310,31 +311,44 @@ fn result_of(entry: &Entry) -> Option<&str> {
 }
 
 impl News {
-    /// Returns what the journal is to hold of it: how far it is, and what it used.
+    /// Takes a question back that cannot be asked: the log tells what became of it.
+    pub fn refuse(&mut self, asked: &p::Asked, why: &str) {
+        let is_it = |line: &&mut LogLine| {
+            matches!(&line.entry, Entry::Question { id, .. } if *id == asked.question_id)
+                && Some(line.from.offset) == asked.from
+        };
+        if let Some(line) = self.log.iter_mut().find(is_it) {
+            let text = asked.text.as_deref().unwrap_or_default();
+            let text = format!("… {} was not asked: {why}. {text}", asked.question_id);
+            line.entry = Entry::Output { text, cut: 0 };
+        }
+    }
+
+    /// Returns what the journal is to hold of it: what it used, and how far it is now.
+    ///
+    /// What was read may be read again after a crash: then the same lines make usages of the same ids, which
+    /// count once, and the last word on how far it is stays the last.
     pub fn events(&self, delegation: &DelegationId, step: &SubtaskId, session: &SessionId) -> Vec<Body> {
         let mut events = Vec::new();
-        let (mut progress, mut last_action): (Option<p::SubtaskProgress>, _) = (None, None);
+        let (mut progress, mut last_action) = (None, None);
         for line in &self.log {
             match &line.entry {
-                Entry::Usage(usage) => events.push(Body::SubtaskUsage(p::SubtaskUsage {
-                    delegation_id: delegation.clone(),
-                    subtask_id: step.clone(),
-                    session_id: Some(session.clone()),
-                    message_id: usage.message_id.as_deref().map(cut),
-                    request_id: usage.request_id.as_deref().map(cut),
-                    model: usage.model.as_deref().map(cut),
-                    usage: Some(usage.tokens),
-                    ..p::SubtaskUsage::default()
-                })),
-                Entry::Progress { current, total, last_action } => {
-                    let before = progress.take().and_then(|before| before.last_action);
-                    progress = Some(p::SubtaskProgress {
+                Entry::Usage(usage) => {
+                    let (message_id, request_id) = usage_ids(session, usage, &line.from);
+                    events.push(Body::SubtaskUsage(p::SubtaskUsage {
                         delegation_id: delegation.clone(),
                         subtask_id: step.clone(),
-                        progress: Some(p::Progress { current: Some(*current), total: *total, percent: None }),
-                        last_action: last_action.as_deref().map(cut).or(before),
-                        ..p::SubtaskProgress::default()
-                    });
+                        session_id: Some(session.clone()),
+                        message_id,
+                        request_id,
+                        model: usage.model.as_deref().map(cut),
+                        usage: Some(usage.tokens),
+                        ..p::SubtaskUsage::default()
+                    }));
+                }
+                Entry::Progress { current, total, last_action: action } => {
+                    progress = Some(p::Progress { current: Some(*current), total: *total, percent: None });
+                    last_action = action.as_deref().map(cut).or(last_action);
                 }
                 Entry::Tool { name, input, .. } => last_action = Some(cut(&format!("{name} {input}"))),
                 Entry::Output { .. }
@@ -345,184 +359,40 @@ impl News {
                 | Entry::Ended { .. } => {}
             }
         }
-        // Of many in one turn the last one says how far it is, and what it does now.
-        events.extend(progress.map(Body::SubtaskProgress));
-        events.extend(last_action.map(|action| {
-            Body::SubtaskProgress(p::SubtaskProgress {
+        // An agent may tell a thousand times a second how far it is: of one turn the last word counts.
+        if progress.is_some() || last_action.is_some() {
+            events.push(Body::SubtaskProgress(p::SubtaskProgress {
                 delegation_id: delegation.clone(),
                 subtask_id: step.clone(),
-                last_action: Some(action),
+                progress,
+                last_action,
                 ..p::SubtaskProgress::default()
-            })
-        }));
+            }));
+        }
         events
+    }
+}
+
+/// Returns the ids under which a usage counts once.
+///
+/// Any program can be an agent, and many call their first message `m1`: an id is the session's own. Where there is
+/// none, the place of the line stands for it: read again, it is the same.
+fn usage_ids(session: &SessionId, usage: &Usage, from: &Place) -> (Option<String>, Option<String>) {
+    let own = |id: &String| format!("{session}:{id}");
+    match (&usage.message_id, &usage.request_id) {
+        (Some(message), request) => (Some(own(message)), request.clone()),
+        (None, Some(request)) => (None, Some(own(request))),
+        (None, None) => {
+            let stream = if from.origin == Origin::Err { "err" } else { "out" };
+            (Some(format!("{session}@{stream}:{}.{}", from.offset, from.part)), None)
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
+#[path = "desk_tests.rs"]
+mod tests;
 
-    /// A session that has ended, and printed this.
-    fn ended(temp: &tempfile::TempDir, out: &str) -> Desk {
-        let folder = Folder(temp.path().to_owned());
-        std::fs::write(folder.out(), out).unwrap();
-        let exit = r#"{"at":"2026-11-16T09:00:00.000Z","reason":"exited","code":0}"#;
-        std::fs::write(folder.exit(), exit).unwrap();
-        Desk::new("sess_1_abcdef".into(), folder)
-    }
-
-    /// Reads to the end; returns what was told, and the log.
-    fn read_to_the_end(desk: &mut Desk, most: usize) -> (Exit, Vec<LogLine>) {
-        let mut log = Vec::new();
-        for _ in 0..most {
-            let news = desk.read(true);
-            log.extend(news.log);
-            if let Some(exit) = news.exit {
-                return (exit, log);
-            }
-        }
-        panic!("not told in {most} turns");
-    }
-
-    #[test]
-    fn the_end_of_an_agent_that_printed_without_end_is_told_without_reading_all_of_it() {
-        let temp = tempfile::tempdir().unwrap();
-        let result = r#"{"quarterdeck":"result","summary":"all is well"}"#;
-        let mut desk = ended(&temp, &format!("{}\n{result}\n", "yes, yes\n".repeat(8_000_000)));
-        let (exit, log) = read_to_the_end(&mut desk, 12);
-        let Verdict::Done { result: Some(result) } = exit.verdict else { panic!("{:?}", exit.verdict) };
-        assert_eq!(result.summary.as_deref(), Some("all is well"));
-        let Entry::Output { text, cut } = &log[0].entry else { panic!("{:?}", log[0]) };
-        assert!(text.starts_with(&format!("… {cut} bytes were not read")), "{text}");
-        let cut_at = log[0].from.next;
-        assert_eq!((log[0].from.offset, *cut, log[1].from.offset), (0, cut_at, cut_at));
-        let Entry::Output { text, .. } = &log[1].entry else { panic!("{:?}", log[1]) };
-        assert_eq!(text, "yes, yes", "reading goes on at the beginning of a line");
-    }
-
-    #[test]
-    fn a_host_that_leaves_before_it_takes_its_folder_has_not_started_the_agent_and_says_why() {
-        let temp = tempfile::tempdir().unwrap();
-        let folder = Folder(temp.path().join("sess_1_abcdef"));
-        let run = r#"{"protocol":1,"session":"sess_1_abcdef","argv":["x"],"cwd":"/","env":{},"stdin":"none","graceMs":1}"#;
-        let spec: session::files::Spec = serde_json::from_str(run).unwrap();
-        // A shell knows no session-host, says so and leaves.
-        let launched = session::launch(&folder, &spec, Path::new("/bin/sh")).unwrap();
-        let mut desk = Desk::launched("sess_1_abcdef".into(), folder, launched);
-        let give_up = std::time::Instant::now() + std::time::Duration::from_secs(60);
-        let why = loop {
-            if let Some(why) = desk.read(false).not_started {
-                break why;
-            }
-            assert!(std::time::Instant::now() < give_up, "it was never told");
-            std::thread::yield_now();
-        };
-        assert!(why.starts_with("its session host left with exit code "), "{why}");
-        assert!(why.contains("session-host"), "its own words: {why}");
-    }
-
-    #[test]
-    fn what_can_be_read_within_a_moment_is_read_whole_at_the_end() {
-        let temp = tempfile::tempdir().unwrap();
-        let mut desk = ended(&temp, &"yes, yes\n".repeat(400_000));
-        let (_, log) = read_to_the_end(&mut desk, 40);
-        assert_eq!(log.len(), 400_001, "each line, and the end");
-    }
-
-    #[test]
-    fn of_many_words_of_progress_in_one_turn_the_last_one_is_told() {
-        let temp = tempfile::tempdir().unwrap();
-        let lines: String =
-            (0..1000).map(|at| format!("{{\"quarterdeck\":\"progress\",\"current\":{at}}}\n")).collect();
-        let news = ended(&temp, &lines).read(true);
-        let events = news.events(&"del-1".into(), &"st-1".into(), &"sess_1_abcdef".into());
-        let [Body::SubtaskProgress(told)] = events.as_slice() else { panic!("{} events", events.len()) };
-        assert_eq!(told.progress.as_ref().unwrap().current, Some(999));
-    }
-
-    #[test]
-    fn what_an_agent_prints_is_heard_only_after_its_host_said_that_it_runs() {
-        let temp = tempfile::tempdir().unwrap();
-        let folder = Folder(temp.path().to_owned());
-        let question = r#"{"quarterdeck":"question","id":"q1","text":"May I?"}"#;
-        std::fs::write(folder.out(), format!("{question}\n")).unwrap();
-        let mut desk = Desk::new("sess_1_abcdef".into(), Folder(temp.path().to_owned()));
-        let early = desk.read(false);
-        assert!(early.questions.is_empty() && early.said.is_empty());
-        let started = r#"{"at":"2026-11-16T09:00:00.000Z","answer":"started","pid":7,"start":8}"#;
-        std::fs::write(folder.answers(), format!("{started}\n")).unwrap();
-        let later = desk.read(false);
-        assert!(matches!(later.said.as_slice(), [Said::Started { .. }]), "{:?}", later.said);
-        assert_eq!(later.questions.len(), 1);
-    }
-
-    /// Feeds a session the lines, and returns every event that they and its end make.
-    fn events_of(lines: &str, end: &End) -> Vec<Body> {
-        let temp = tempfile::tempdir().unwrap();
-        let mut desk = Desk::new("sess_1_abcdef".into(), Folder(temp.path().to_owned()));
-        let mut news = News::default();
-        let bytes = lines.as_bytes();
-        let step = desk.adapter.step(Input::Bytes { origin: Origin::Out, offset: 0, bytes });
-        desk.keep(step, &mut news);
-        let step = desk.adapter.step(Input::End(end));
-        let verdict = desk.verdict(&step);
-        desk.keep(step, &mut news);
-        let mut events = news.events(&"del-1".into(), &"st-1".into(), &"sess_1_abcdef".into());
-        events.extend(news.questions.into_iter().map(Body::Asked));
-        if let Verdict::Failed { error, result, .. } = verdict {
-            let failed = p::SubtaskFailed { error: Some(error), result, ..p::SubtaskFailed::default() };
-            events.push(Body::SubtaskFailed(failed));
-        } else if let Verdict::Done { result } = verdict {
-            let done = p::SubtaskCompleted { result, ..p::SubtaskCompleted::default() };
-            events.push(Body::SubtaskCompleted(done));
-        }
-        events
-    }
-
-    proptest::proptest! {
-        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
-        #[test]
-        fn no_line_of_the_protocol_makes_an_event_that_cannot_be_written(
-            (kind, field) in proptest::sample::select(vec![
-                ("progress", "lastAction"), ("tool", "name"), ("tool", "input"), ("usage", "messageId"),
-                ("usage", "requestId"), ("usage", "model"), ("question", "id"), ("question", "text"),
-                ("question", "tool"), ("question", "options"), ("question", "many"), ("result", "summary"),
-            ]),
-            filler in proptest::sample::select(vec!["y", "\u{1}", "\"", "é", "\u{1f600}"]),
-            size in 200_000usize..1_048_400,
-            status in proptest::sample::select(vec!["failed", "done"]),
-        ) {
-            let shortest = crate::agent::lines::LONGEST.min(size);
-            let escaped = serde_json::to_string(filler).unwrap().len() - 2;
-            let long = filler.repeat(shortest / escaped);
-            let mut line = serde_json::json!({
-                "quarterdeck": kind, "id": "q1", "text": "May I?", "name": "Bash", "status": status,
-            });
-            line[if field == "many" { "options" } else { field }] = match field {
-                "options" => serde_json::json!([long]),
-                "many" => vec![filler; shortest / (escaped + 3)].into(),
-                _ => long.into(),
-            };
-            let end = End { cause: crate::agent::Cause::Itself, code: Some(0), signal: None, error: None };
-            for event in events_of(&format!("{line}\n"), &end) {
-                let draft = crate::store::line::Draft::new(crate::model::time::Stamp::from_millis(0), &event);
-                proptest::prop_assert!(draft.is_ok(), "{} {field}: {:?}", event.name(), draft.err());
-            }
-        }
-    }
-
-    #[test]
-    fn a_long_text_is_cut_in_the_journal_and_whole_in_the_log() {
-        let (long, temp) = ("y".repeat(600_000), tempfile::tempdir().unwrap());
-        let mut desk = Desk::new("sess_1_abcdef".into(), Folder(temp.path().to_owned()));
-        let mut news = News::default();
-        let line = format!("{{\"quarterdeck\":\"result\",\"status\":\"failed\",\"summary\":\"{long}\"}}\n");
-        let step = desk.adapter.step(Input::Bytes { origin: Origin::Out, offset: 0, bytes: line.as_bytes() });
-        desk.keep(step, &mut news);
-        desk.write_log(&news.log);
-        let told = desk.summary.clone().unwrap();
-        assert!(told.len() < 40_000 && told.contains("… cut"), "{}", told.len());
-        assert!(std::fs::read_to_string(temp.path().join(LOG)).unwrap().contains(&long));
-    }
-}
+#[cfg(test)]
+#[path = "desk_reading_tests.rs"]
+mod reading_tests;

@@ -7,8 +7,8 @@ use serde_json::json;
 use super::desk::{Desk, News};
 use super::{Driver, LOOK_ANYWAY, now};
 use crate::engine::config::FILE;
-use crate::engine::kernel::Total;
 use crate::engine::kernel::input::{Host, Input, Observed, Report};
+use crate::engine::kernel::{OPEN_QUESTIONS, Total};
 use crate::model::command::Command;
 use crate::model::event::{Body, payload as p};
 use crate::model::id::SessionId;
@@ -109,7 +109,7 @@ impl Driver {
         };
         for (id, text) in waiting.commands {
             match serde_json::from_str::<Command>(text.get()) {
-                Ok(command) => self.give(command)?,
+                Ok(command) => self.admit(command)?,
                 Err(error) => {
                     let refused = p::CommandRefused {
                         command_id: id.clone(),
@@ -166,7 +166,11 @@ impl Driver {
             let events = news.events(&delegation, &step, session);
             self.record(events.into_iter().map(|body| (at, body)).collect())?;
             for asked in std::mem::take(&mut news.questions) {
-                self.take(Input::Report(Report::Asked(Box::new(asked))))?;
+                if self.kernel.may_ask(session) {
+                    self.take(Input::Report(Report::Asked(Box::new(asked))))?;
+                } else {
+                    news.refuse(&asked, &format!("{OPEN_QUESTIONS} questions of this agent wait already"));
+                }
             }
         }
         if let Some(desk) = self.desks.get_mut(session) {

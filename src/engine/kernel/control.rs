@@ -26,6 +26,7 @@ use super::{Kernel, Turn};
 
 pub(super) use pause::turn;
 use raise::raise_proof;
+pub use say::OPEN_QUESTIONS;
 
 /// A delegation, and the one of its steps that is meant.
 type Target<'a> = (&'a Delegation, Option<(u32, &'a Task)>);

@@ -43,6 +43,8 @@ pub enum Why {
     },
     RetryIn {
         ms: u64,
+        /// What the last try failed of, if that is known.
+        why: Option<String>,
     },
     /// What an earlier attempt handed down still runs.
     WaitsBelow {
@@ -80,7 +82,8 @@ impl fmt::Display for Why {
             Self::HeldByPause { delegation, subtask: Some(subtask) } => {
                 write!(f, "held by pause of {subtask} of {delegation}")
             }
-            Self::RetryIn { ms } => write!(f, "retry in {} s", ms.div_ceil(1000)),
+            Self::RetryIn { ms, why: None } => write!(f, "retry in {} s", ms.div_ceil(1000)),
+            Self::RetryIn { ms, why: Some(why) } => write!(f, "retry in {} s: {why}", ms.div_ceil(1000)),
             Self::WaitsBelow { delegation } => {
                 write!(f, "waits for {delegation} of an earlier attempt to end")
             }
@@ -130,7 +133,9 @@ impl Kernel {
         if let State::Backoff { until } = &task.state
             && !task.ripe
         {
-            return Why::RetryIn { ms: u64::try_from(until.since(now).as_millis()).unwrap_or(u64::MAX) };
+            let why = task.refusal.as_ref().or(task.error.as_ref());
+            let why = why.and_then(|why| why.lines().next()).map(str::to_owned);
+            return Why::RetryIn { ms: u64::try_from(until.since(now).as_millis()).unwrap_or(u64::MAX), why };
         }
         let below = self.children_of(&delegation.id, index);
         if let Some(delegation) =

@@ -238,6 +238,7 @@ impl Kernel {
             channel: false,
             clock: Clock::default(),
             questions: std::collections::BTreeSet::new(),
+            heard: None,
         }));
         self.index.sessions.insert(data.session_id.clone(), (id.clone(), index));
         self.refresh(&id, index);
@@ -246,7 +247,7 @@ impl Kernel {
     fn session_started(&mut self, data: &p::SessionStarted) {
         let Some((id, index)) = self.locate(&data.session_id) else { return };
         let Some(task) = self.task_mut(&id, index) else { return };
-        (task.refused_starts, task.with_failure) = (0, false);
+        (task.refused_starts, task.with_failure, task.refusal) = (0, false, None);
         task.epoch += 1;
         if let Some(session) = task.session_mut() {
             session.phase = Phase::Started;
@@ -284,6 +285,7 @@ impl Kernel {
         let Some(task) = self.task_mut(&id, index) else { return };
         let Some(session) = task.session_mut() else { return };
         session.questions.insert(data.question_id.clone());
+        session.heard = session.heard.max(data.from);
         if data.remaining_ms.is_some() {
             session.clock = Clock::standing(data.remaining_ms);
             task.epoch += 1;
@@ -393,6 +395,8 @@ impl Kernel {
         task.state = data.retry_at.map_or(State::Queued, |until| State::Backoff { until });
         task.ripe = false;
         task.epoch += 1;
+        let is_start = data.cause.as_deref() == Some("start");
+        task.refusal = data.reason.clone().filter(|_| is_start);
         match data.cause.as_deref() {
             Some("failure") => task.retries += 1,
             Some("start") => task.refused_starts += 1,

@@ -56,8 +56,24 @@ impl Turn<'_> {
         match live.phase {
             Phase::Intended => self.session_started(session, host),
             // The host has kept the time while no engine did: its word counts.
-            Phase::Started => self.retell_session(session, host.remaining_ms),
+            Phase::Started => {
+                self.retell_session(session, host.remaining_ms);
+                self.retell_host(session, host);
+            }
             Phase::Over => self.gone(session),
+        }
+    }
+
+    /// Orders a host's clock to stand, or to run, where the last engine may have died before it did.
+    fn retell_host(&mut self, session: &SessionId, host: &Host) {
+        let Some(at) = self.locate(session) else { return };
+        let Some(live) = self.kernel.task(&at.delegation, at.index).and_then(Task::session) else { return };
+        let (clock, asks) = (live.clock, !live.questions.is_empty());
+        let is_lost = live.stop.is_none() && clock.deadline.is_some() && host.remaining_ms.is_none();
+        let left = if is_lost { self.left_of(session, clock) } else { None };
+        if left.is_some() || asks && clock.remaining_ms.is_some() {
+            let id = CommandId::from(format!("clock-{session}-{}", self.kernel.seq));
+            self.deadline_order(session, id, left);
         }
     }
 

@@ -98,6 +98,9 @@ pub struct Task {
     /// What dependants are given.
     pub result: Option<String>,
     pub error: Option<String>,
+    /// Why its last start was refused, while it waits for the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<String>,
     /// Whether trying again makes sense after its failure.
     pub retryable: bool,
     /// The next attempt is told how the last one failed.
@@ -142,6 +145,9 @@ pub struct Session {
     pub channel: bool,
     pub clock: Clock,
     pub questions: BTreeSet<QuestionId>,
+    /// Where in what the agent printed its last question stands: one from before was asked already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard: Option<u64>,
 }
 
 /// How far a session is.
@@ -282,6 +288,7 @@ impl Task {
             hold: None,
             result: None,
             error: None,
+            refusal: None,
             retryable: false,
             with_failure: false,
             epoch: 0,

@@ -1,11 +1,13 @@
 //! Who and what a node is, what it was given and what it gave back.
 
+use super::Told;
 use crate::model::delta::Delta;
 use crate::model::event::payload::Budget;
 use crate::model::fact::Description;
 use crate::model::handoff::{Decision, Handoff, Outcome};
 use crate::model::id::{QuestionId, SubtaskId};
 use crate::model::node::{Attempt, Moment, More, Node, Question, make_room};
+use crate::model::status::Status;
 use crate::model::{Model, NodeIx, text};
 
 impl Model {
@@ -77,7 +79,7 @@ impl Model {
         self.change_more(ix, delta, |more| set(&mut more.budget, Some(budget)));
     }
 
-    pub(super) fn ask(&mut self, ix: NodeIx, mut question: Question, delta: &mut Delta) {
+    pub(super) fn ask(&mut self, ix: NodeIx, mut question: Question, told: Told, delta: &mut Delta) {
         question.text = question.text.as_deref().map(text::lines);
         question.tool = question.tool.as_deref().map(text::line);
         self.change_more(ix, delta, |more| {
@@ -88,9 +90,16 @@ impl Model {
             }
             is_news
         });
+        self.look_at_clocks(ix, told, delta);
     }
 
-    pub(super) fn settle_question(&mut self, ix: NodeIx, question: &QuestionId, delta: &mut Delta) {
+    pub(super) fn settle_question(
+        &mut self,
+        ix: NodeIx,
+        question: &QuestionId,
+        told: Told,
+        delta: &mut Delta,
+    ) {
         if self.get(ix).and_then(Node::more).is_none() {
             return;
         }
@@ -99,6 +108,20 @@ impl Model {
             more.questions.retain(|asked| asked.question_id != *question);
             more.questions.len() != before
         });
+        self.look_at_clocks(ix, told, delta);
+    }
+
+    /// Takes back what time made of a running node, since it stands or goes on now.
+    fn look_at_clocks(&mut self, ix: NodeIx, told: Told, delta: &mut Delta) {
+        if let Some(at) = told.at {
+            self.sign(ix, at, delta);
+        }
+        let Some(node) = self.get(ix).filter(|node| matches!(node.status, Status::Running { .. })) else {
+            return;
+        };
+        let running = node.status.as_told();
+        self.set_status(ix, running, delta);
+        self.set_alarm(ix);
     }
 
     /// Changes what few nodes have; `change` says whether it is other than before.

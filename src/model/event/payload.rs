@@ -159,7 +159,7 @@ payloads! {
     Asked {
         question_id: QuestionId, session_id: SessionId;
         delegation_id: DelegationId, subtask_id: SubtaskId, agent_id: AgentId, text: String, tool: String,
-        input: Value, options: Vec<String>, remaining_ms: u64,
+        input: Value, options: Vec<String>, remaining_ms: u64, from: u64,
     }
     /// `question:answered`, `question:withdrawn`
     Answered { question_id: QuestionId; session_id: SessionId, answer: String, by: String, reason: String }

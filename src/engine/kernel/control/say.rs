@@ -11,24 +11,50 @@ use super::super::{Kernel, Turn};
 use super::conflict;
 use super::pause::turn;
 
+/// So many questions of one agent may wait for a person.
+pub const OPEN_QUESTIONS: usize = 32;
+
 impl Kernel {
     pub(super) fn check_answer(&self, command: &Command, question: &QuestionId) -> Result<(), Refusal> {
         self.target(command)?;
         let sessions = self.reach(command).sessions;
-        let mut sessions = sessions.iter().filter_map(|(_, id, index)| self.task(id, *index)?.session());
-        let Some(session) = sessions.find(|session| session.questions.contains(question)) else {
-            let reason = format!("Nobody waits for an answer to {question}");
-            return Err(Refusal::new(Code::NotFound, reason));
-        };
-        if self.is_being_answered(question) {
-            return Err(conflict(format!("{question} is being answered already.")));
+        let asking: Vec<(String, &Session)> = sessions
+            .iter()
+            .filter_map(|(_, id, index)| Some((id, self.task(id, *index)?)))
+            .filter_map(|(id, task)| Some((format!("{id}/{}", task.spec.id), task.session()?)))
+            .filter(|(_, session)| session.questions.contains(question))
+            .collect();
+        match asking.as_slice() {
+            [] => {
+                let reason = format!("Nobody waits for an answer to {question}");
+                Err(Refusal::new(Code::NotFound, reason))
+            }
+            [(_, session)] if self.is_being_answered(&session.id, question) => {
+                Err(conflict(format!("{question} is being answered already.")))
+            }
+            [(_, session)] => check_channel(session),
+            several => {
+                let steps: Vec<&str> = several.iter().map(|(step, _)| step.as_str()).collect();
+                Err(conflict(format!(
+                    "{} agents ask {question}.\nName the step whose agent is meant: {}.",
+                    several.len(),
+                    steps.join(", ")
+                )))
+            }
         }
-        check_channel(session)
     }
 
-    fn is_being_answered(&self, question: &QuestionId) -> bool {
-        let mut verbs = self.pending.values().map(|pending| &pending.command.verb);
-        verbs.any(|verb| matches!(verb, Verb::Answer { question_id, .. } if question_id == question))
+    fn is_being_answered(&self, session: &SessionId, question: &QuestionId) -> bool {
+        self.pending.values().filter(|pending| pending.waits.contains(session)).any(|pending| {
+            matches!(&pending.command.verb, Verb::Answer { question_id, .. } if question_id == question)
+        })
+    }
+
+    /// Returns whether a session may ask one thing more: one that asks without end would fill the journal.
+    pub fn may_ask(&self, session: &SessionId) -> bool {
+        let place = self.locate(session);
+        let live = place.and_then(|(id, index)| self.task(&id, index)?.session());
+        live.is_none_or(|session| session.questions.len() < OPEN_QUESTIONS)
     }
 
     pub(super) fn check_tell(&self, command: &Command) -> Result<(), Refusal> {
@@ -108,7 +134,12 @@ impl Turn<'_> {
         let Some(session) = self.kernel.task(&at.delegation, at.index).and_then(Task::session) else {
             return;
         };
-        if session.phase != Phase::Started || session.questions.contains(&asked.question_id) {
+        // What an agent printed may be read again after a crash.
+        let is_known = asked.from.is_some_and(|from| session.heard.is_some_and(|heard| from <= heard));
+        if session.phase != Phase::Started || is_known || session.questions.contains(&asked.question_id) {
+            return;
+        }
+        if !self.kernel.may_ask(&at.session) {
             return;
         }
         let remaining = self.left_of(&at.session, session.clock);
@@ -116,9 +147,10 @@ impl Turn<'_> {
         asked.delegation_id = Some(at.delegation.clone());
         asked.subtask_id = Some(at.subtask.clone());
         asked.remaining_ms = remaining;
-        let id = CommandId::from(format!("asked-{}", asked.question_id));
+        let question = asked.question_id.clone();
         self.emit(Body::Asked(asked));
         if runs {
+            let id = self.asking("asked", &question);
             self.deadline_order(&at.session, id, None);
         }
     }
@@ -132,13 +164,20 @@ impl Turn<'_> {
             return;
         }
         let (clock, frozen, last) = (session.clock, session.frozen, session.questions.len() == 1);
-        let id = CommandId::from(format!("settled-{}", told.question_id));
+        let question = told.question_id.clone();
         self.emit(if told.answer.is_some() { Body::Answered(told) } else { Body::Withdrawn(told) });
         let (Some(left), true) = (clock.remaining_ms, last && !frozen) else { return };
         let clock = Clock::running(Some(self.later(left)));
         self.emit(Body::SubtaskResumed(turn(&at, None, Vec::new(), clock)));
+        let id = self.asking("settled", &question);
         self.deadline_order(&at.session, id, Some(left));
         self.run_clock(&at.delegation, at.index, Some(left));
+    }
+
+    /// Returns the id of an order that belongs to this asking: an agent may ask the same again, and a host does
+    /// nothing for an id that it knows.
+    fn asking(&self, what: &str, question: &QuestionId) -> CommandId {
+        format!("{what}-{question}-{}", self.kernel.seq).into()
     }
 }
 
