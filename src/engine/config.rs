@@ -25,6 +25,22 @@ pub struct Config {
     pub max_concurrent: Option<u32>,
     /// How deep delegations may be handed down.
     pub max_depth: Option<u32>,
+    /// Why the file as it is now is not in force, and an earlier one is.
+    #[serde(skip)]
+    pub trouble: Option<String>,
+}
+
+/// What tells one version of the file from another; `None` where there is no file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Version(Option<(std::time::SystemTime, u64, u64)>);
+
+impl Version {
+    /// Looks at a project's file.
+    pub fn of(project: &Path) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        let found = std::fs::metadata(project.join(FILE)).ok();
+        Self(found.and_then(|found| Some((found.modified().ok()?, found.len(), found.ino()))))
+    }
 }
 
 /// Why the configuration cannot be used.
@@ -46,6 +62,14 @@ impl Config {
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(source) => Err(ConfigError::Read { path, source }),
+        }
+    }
+
+    /// Reads the configuration again; where that cannot be, the last good one stays in force and says why.
+    pub fn reread(&mut self, project: &Path) {
+        match Self::read(project) {
+            Ok(config) => *self = config,
+            Err(error) => self.trouble = Some(error.to_string()),
         }
     }
 
@@ -71,6 +95,13 @@ impl Config {
 
     /// Returns the agent with this name, or of a step that names none; else what to do.
     pub fn agent(&self, name: Option<&str>) -> Result<AgentConfig, String> {
+        self.find(name).map_err(|why| match &self.trouble {
+            Some(trouble) => format!("{why}\nAn earlier {FILE} is in force: {trouble}"),
+            None => why,
+        })
+    }
+
+    fn find(&self, name: Option<&str>) -> Result<AgentConfig, String> {
         let Some(name) = name.or_else(|| self.default_name()) else {
             return Err(format!(
                 "No agent was named, and {FILE} has no default-agent.\nName one with --agent."
@@ -87,5 +118,33 @@ impl Config {
             "There is no agent {name:?}; there are: {}.\nAdd [agents.{name}] to {FILE}.",
             known.join(", ")
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_read_leaves_the_last_good_one_in_force_and_says_so() {
+        let project = tempfile::tempdir().unwrap();
+        let write = |text: &str| std::fs::write(project.path().join(FILE), text).unwrap();
+        let none = Version::of(project.path());
+        write("[agents.one]\nkind = \"simulated\"\n");
+        let first = Version::of(project.path());
+        assert_ne!(none, first);
+        let mut config = Config::read(project.path()).unwrap();
+        write("[agents.one");
+        assert_ne!(Version::of(project.path()), first);
+        config.reread(project.path());
+        assert!(config.agent(Some("one")).is_ok());
+        let refused = config.agent(Some("two")).unwrap_err();
+        assert!(
+            refused.contains("no agent \"two\"") && refused.contains("is not as it should be"),
+            "{refused}"
+        );
+        write("[agents.two]\nkind = \"simulated\"\n");
+        config.reread(project.path());
+        assert!(config.agent(Some("two")).is_ok() && config.agent(Some("one")).is_err());
     }
 }

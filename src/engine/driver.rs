@@ -21,7 +21,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::book::{Book, raw};
-use super::config::Config;
+use super::config::{Config, Version};
 use super::door::{About, Answer, Ask, Door, Published, RING};
 use super::kernel::Kernel;
 use super::kernel::effect::TimerKey;
@@ -76,6 +76,8 @@ pub struct Driver {
     book: Book,
     kernel: Kernel,
     world: World,
+    /// Which version of the configuration's file was read last.
+    config_read: Version,
     desks: BTreeMap<SessionId, Desk>,
     /// When each timer runs out, on the awake clock, and for which setting of it.
     timers: BTreeMap<TimerKey, (u64, u64)>,
@@ -152,7 +154,9 @@ impl Driver {
         let about =
             About { folder: store.folder.clone(), journal: store.journal_id.clone(), epoch: store.epoch };
         let (door, asks) = Door::new(watch.bell(), about);
+        let config_read = Version::of(store.folder.project());
         let mut driver = Self {
+            config_read,
             book,
             kernel,
             events: broadcast::Sender::new(world.ring),

@@ -215,25 +215,20 @@ fn a_command_whose_engines_die_gives_up_and_shows_what_they_said() {
     fs::write(deck.path("quarterdeck.toml"), config).unwrap();
     let id = deck.ok(&["delegate", "work", "--agent", "stubborn"]);
     wait_until("it runs", || deck.lines("tries") == 1);
+    deck.crash();
     let mut cancel = deck.spawn(&["cancel", &id]);
-    let mut last = 0;
-    wait_until("it gives up", || {
-        let pid = fs::read(deck.path(".quarterdeck/engine.lock"))
-            .ok()
-            .and_then(|lock| serde_json::from_slice::<Value>(&lock).ok()?["pid"].as_u64());
-        // Each engine lives until it can be asked: one that does not begin is another failure.
-        let is_up = fs::read_to_string(deck.path(".quarterdeck/engine.json"))
-            .is_ok_and(|told| pid.is_some_and(|pid| told.contains(&pid.to_string())));
-        if let Some(pid) = pid.filter(|pid| is_up && *pid != last) {
-            last = pid;
-            let raw = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
-            let _ = rustix::process::kill_process(raw, rustix::process::Signal::KILL);
+    let mut said = String::new();
+    // Each engine dies as soon as it is said to be there.
+    for line in BufReader::new(cancel.stderr.take().unwrap()).lines().map(Result::unwrap) {
+        let pid = line.strip_prefix("Started an engine in the background (pid ");
+        if let Some(pid) = pid.and_then(|rest| rest.strip_suffix(").")) {
+            let pid = rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
         }
-        cancel.try_wait().unwrap().is_some()
-    });
-    let output = cancel.wait_with_output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+        said = format!("{said}{line}\n");
+    }
+    assert_eq!(cancel.wait().unwrap().code(), Some(1), "{said}");
+    assert_eq!(said.matches("Started an engine").count(), 3, "{said}");
     assert!(said.contains("3 engines were started for this, and each of them died"), "{said}");
 }
 

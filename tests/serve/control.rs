@@ -132,3 +132,23 @@ async fn what_takes_longer_is_answered_with_202_and_the_state_that_is_still_true
         "asked again, it is the last word: {told}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_configuration_counts_without_a_restart_and_a_broken_one_is_named() {
+    let deck = Deck::new();
+    let start = r#"{"prompt":"x","agent":"new"}"#;
+    assert_eq!(deck.post("/api/delegation/start", start).await.0, 400, "there is none yet");
+    let file = deck.path("quarterdeck.toml");
+    let before = fs::read_to_string(&file).unwrap();
+    let added = "[agents.new]\nkind = \"command\"\ncommand = \"echo new\"\n";
+    fs::write(&file, format!("{before}{added}")).unwrap();
+    let (status, told) = deck.post("/api/delegation/start", start).await;
+    assert_eq!(status, 200, "{told}");
+    deck.until_status(told["delegationId"].as_str().unwrap(), "done").await;
+    fs::write(&file, "[agents.newer").unwrap();
+    let (status, told) = deck.post("/api/delegation/start", start).await;
+    assert_eq!(status, 200, "the last good one is in force: {told}");
+    let (status, told) = deck.post("/api/delegation/start", r#"{"prompt":"x","agent":"newer"}"#).await;
+    assert_eq!(status, 400, "{told}");
+    assert!(told["error"].to_string().contains("is not as it should be"), "{told}");
+}

@@ -24,6 +24,10 @@ const LONGEST_COMMAND: usize = LONGEST_DRAFT / 2;
 impl Driver {
     /// Answers those who wait at the door; who comes meanwhile waits for the next turn.
     pub(super) fn answer_door(&mut self) -> Result<()> {
+        // Who asks for an agent that was just added must not hear that there is none.
+        if !self.asks.is_empty() {
+            self.renew_config();
+        }
         for _ in 0..self.asks.len() {
             let Ok(ask) = self.asks.try_recv() else { break };
             match ask {

@@ -51,6 +51,7 @@ impl Driver {
 
     fn start(&mut self, launch: &Launch) {
         let session = launch.session.clone();
+        self.renew_config();
         match self.launch(launch) {
             Ok(desk) => {
                 self.desks.insert(session, desk);

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::desk::{Desk, News};
 use super::{Driver, LOOK_ANYWAY, now};
-use crate::engine::config::FILE;
+use crate::engine::config::{FILE, Version};
 use crate::engine::kernel::input::{Host, Input, Observed, Report};
 use crate::engine::kernel::{OPEN_QUESTIONS, Total};
 use crate::model::command::Command;
@@ -33,7 +33,9 @@ impl Driver {
             ..p::EngineTurn::default()
         };
         self.record(vec![(now, Body::EngineStarted(started))])?;
-        self.take_limits()?;
+        if let Some(limits) = self.other_limits() {
+            self.take(limits)?;
+        }
         let mut found = Vec::new();
         for session in self.kernel.expected() {
             let observed = self.observe(&session);
@@ -74,8 +76,19 @@ impl Driver {
         Ok(())
     }
 
-    /// Gives the kernel the limits that the project sets, where they are others than before.
-    fn take_limits(&mut self) -> Result<()> {
+    /// Takes in what changed in the configuration's file.
+    pub(super) fn renew_config(&mut self) {
+        let project = self.book.store().folder.project().to_owned();
+        let version = Version::of(&project);
+        if std::mem::replace(&mut self.config_read, version) == version {
+            return;
+        }
+        self.world.config.reread(&project);
+        self.inputs.extend(self.other_limits());
+    }
+
+    /// Returns the limits that the project sets, where they are others than those in force.
+    fn other_limits(&self) -> Option<Input> {
         let Total { max_concurrent, max_depth } = self.kernel.limits();
         let config = &self.world.config;
         let wanted = (
@@ -83,10 +96,10 @@ impl Driver {
             config.max_depth.unwrap_or(Total::default().max_depth),
         );
         if wanted == (max_concurrent, max_depth) {
-            return Ok(());
+            return None;
         }
         let settings = json!({ "maxConcurrent": wanted.0, "maxDepth": wanted.1 });
-        self.take(Input::Settings { settings, by: Some(FILE.into()) })
+        Some(Input::Settings { settings, by: Some(FILE.into()) })
     }
 
     /// Watches the folders of the sessions that are there; returns whether those are others than before.
