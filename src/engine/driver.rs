@@ -1,5 +1,5 @@
 //! The driver: carries out what the kernel decides, and tells it what happens. The only thread of the engine
-//! that waits, reads and spawns; it decides nothing.
+//! that waits, reads and spawns; it decides nothing. Only a sweep, which may take seconds, has a thread of its own.
 //!
 //! One turn: commands from the inbox, what every session's host and agent said, timers that ran out; each is
 //! an input of the kernel, whose events are on disk before its effects are carried out. Then it waits until

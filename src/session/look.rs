@@ -143,3 +143,27 @@ pub fn last_pids(folder: &Folder) -> Result<Vec<Process>> {
     pids.dedup();
     Ok(pids)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_goes_on_until_a_freeze_has_taken_all() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = Folder(temp.path().to_owned());
+        let at = r#""at":"2026-11-16T09:00:00.000Z""#;
+        let freeze = |awake_ms: u64, running: u64, left: u64| {
+            format!(
+                r#"{{{at},"awakeMs":{awake_ms},"answer":"did","id":"f","order":"freeze","pids":[],"count":2,"stillRunning":{running},"remainingMs":{left}}}"#
+            )
+        };
+        let started =
+            format!(r#"{{{at},"awakeMs":1000,"answer":"started","pid":7,"start":8,"remainingMs":60000}}"#);
+        let first = format!("{started}\n{}\n", freeze(6_000, 1, 55_000));
+        std::fs::write(folder.answers(), &first).unwrap();
+        assert_eq!(remaining_ms(&folder, 21_000), Some(40_000), "one still runs");
+        std::fs::write(folder.answers(), format!("{first}{}\n", freeze(11_000, 0, 50_000))).unwrap();
+        assert_eq!(remaining_ms(&folder, 21_000), Some(50_000), "none runs");
+    }
+}
