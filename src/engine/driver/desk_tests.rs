@@ -30,7 +30,7 @@ const STARTED: &str = r#"{"at":"2026-11-16T09:00:00.000Z","answer":"started","pi
 fn printed(temp: &tempfile::TempDir, session: &str, lines: &[String]) -> Folder {
     let folder = Folder(temp.path().join(session));
     std::fs::create_dir_all(&folder.0).unwrap();
-    std::fs::write(folder.out(), lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    std::fs::write(folder.out(), lines.join("\n") + "\n").unwrap();
     std::fs::write(folder.answers(), format!("{STARTED}\n")).unwrap();
     folder
 }
