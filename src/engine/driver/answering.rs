@@ -142,8 +142,11 @@ impl Driver {
     }
 }
 
+/// Events as they are written, and the drafts of their lines.
+type Fitted = (Vec<Draft>, Vec<(Stamp, Body)>);
+
 /// Encodes events; those that would not fit into the journal are shortened, and returned so.
-pub(super) fn fitted_all(events: Vec<(Stamp, Body)>) -> Result<(Vec<Draft>, Vec<(Stamp, Body)>)> {
+pub(super) fn fitted_all(events: Vec<(Stamp, Body)>) -> Result<Fitted> {
     let mut drafts = Vec::with_capacity(events.len());
     let mut written = Vec::with_capacity(events.len());
     for (at, body) in events {

@@ -71,10 +71,14 @@ fn shorten(value: &mut Value, longest_text: usize, longest_list: usize) {
         Value::String(text) if text.len() > longest_text => *text = cut_at(text, longest_text),
         Value::Array(list) => {
             list.truncate(longest_list);
-            list.iter_mut().for_each(|value| shorten(value, longest_text, longest_list));
+            for value in list {
+                shorten(value, longest_text, longest_list);
+            }
         }
         Value::Object(fields) => {
-            fields.values_mut().for_each(|value| shorten(value, longest_text, longest_list));
+            for value in fields.values_mut() {
+                shorten(value, longest_text, longest_list);
+            }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
