@@ -95,7 +95,7 @@ mod tests {
         let mut reached = BTreeMap::new();
         for (_, body) in fleet().events() {
             if let Body::SubtaskProgress(told) = &body {
-                let progress = told.progress.clone().unwrap();
+                let progress = told.progress.unwrap();
                 reached.insert(
                     (told.delegation_id.clone(), told.subtask_id.clone()),
                     (progress.current, progress.total),

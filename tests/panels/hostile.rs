@@ -29,6 +29,7 @@ fn texts() -> Vec<String> {
 }
 
 /// Puts a text into every field that comes from outside.
+#[expect(clippy::too_many_lines, reason = "every field that comes from outside, one after the other")]
 fn hostile(text: &str) -> Deck {
     let own = || Some(text.to_owned());
     let mut deck = fleet();

@@ -60,7 +60,7 @@ impl Driver {
                 return Ok(());
             }
         } else {
-            self.admit(command)?;
+            self.give(command)?;
         }
         self.waiters.push((id, reply));
         self.answer_waiters();
@@ -142,7 +142,7 @@ impl Driver {
     }
 }
 
-/// Events as they are written, and as they are believed.
+/// Events as they are written, and the drafts of their lines.
 type Fitted = (Vec<Draft>, Vec<(Stamp, Body)>);
 
 /// Encodes events; those that would not fit into the journal are shortened, and returned so.

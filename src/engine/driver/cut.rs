@@ -71,7 +71,7 @@ fn shorten(value: &mut Value, longest_text: usize, longest_list: usize) {
         Value::String(text) if text.len() > longest_text => *text = cut_at(text, longest_text),
         Value::Array(list) => {
             list.truncate(longest_list);
-            for value in list.iter_mut() {
+            for value in list {
                 shorten(value, longest_text, longest_list);
             }
         }
