@@ -69,7 +69,7 @@ fn a_signal_to_end_quits_as_the_key_does() {
         let folder = empty_project();
         let screen = Screen::run(quarterdeck(folder.path(), &[]));
         screen.shows("Nothing is delegated here yet.");
-        screen.signal(monitor_pid(folder.path()), signal);
+        Screen::signal(monitor_pid(folder.path()), signal);
         screen.shows("left with 0");
         screen.is_given_back();
     }

@@ -106,7 +106,7 @@ impl Screen {
         let seen = Arc::new(Seen::default());
         let shared = Arc::clone(&seen);
         std::thread::spawn(move || {
-            let mut buffer = [0; 1 << 16];
+            let mut buffer = vec![0; 1 << 16];
             loop {
                 // On Linux a terminal that nobody holds any more ends in an error.
                 let read = reader.read(&mut buffer).unwrap_or(0);
@@ -223,7 +223,7 @@ impl Screen {
     }
 
     /// Sends a signal to the program.
-    pub fn signal(&self, pid: u32, signal: Signal) {
+    pub fn signal(pid: u32, signal: Signal) {
         kill_process(Pid::from_raw(i32::try_from(pid).unwrap()).unwrap(), signal).unwrap();
     }
 

@@ -75,14 +75,14 @@ fn an_engine_that_hangs_is_waited_for_and_the_screen_goes_on() {
     let mut screen = Screen::run(quarterdeck(deck.folder.path(), &[]));
     screen.shows("Count the stars");
     let engine = deck.engine_pid();
-    screen.signal(engine, Signal::STOP);
+    Screen::signal(engine, Signal::STOP);
     screen.keys("gp");
     screen.shows(&format!("pause {id}: asked, waiting"));
     screen.keys("?");
     screen.shows("╭ Keys ");
     screen.keys("\u{1b}");
     screen.hides("╭ Keys ");
-    screen.signal(engine, Signal::CONT);
+    Screen::signal(engine, Signal::CONT);
     screen.shows(&format!("pause {id}: confirmed"));
 }
 

@@ -15,7 +15,7 @@ const ELSEWHERE: &str = "terminal::in_a_terminal_a_panic_of_a_thread";
 fn in_a_terminal_a_panic_while_it_draws() {
     let mut terminal = Terminal::take().unwrap();
     terminal
-        .draw(&mut |area, buf| _ = buf.set_string(area.x, area.y, "drawn", ratatui::style::Style::new()))
+        .draw(&mut |area, buf| buf.set_string(area.x, area.y, "drawn", ratatui::style::Style::new()))
         .unwrap();
     // The test that reads the screen presses a key when it has seen the frame.
     io::stdin().lines().next();
@@ -27,7 +27,7 @@ fn in_a_terminal_a_panic_while_it_draws() {
 fn in_a_terminal_a_panic_of_a_thread() {
     let mut terminal = Terminal::take().unwrap();
     terminal
-        .draw(&mut |area, buf| _ = buf.set_string(area.x, area.y, "drawn", ratatui::style::Style::new()))
+        .draw(&mut |area, buf| buf.set_string(area.x, area.y, "drawn", ratatui::style::Style::new()))
         .unwrap();
     let _ = std::thread::spawn(|| panic!("the mast broke")).join();
     loop {
@@ -83,13 +83,13 @@ fn a_stop_from_outside_gives_the_terminal_back_and_going_on_takes_it_again() {
     for round in 0..2 {
         // By a signal from outside, then by its key.
         if round == 0 {
-            screen.signal(pid, Signal::TSTP)
+            Screen::signal(pid, Signal::TSTP);
         } else {
-            screen.keys("\u{1a}")
+            screen.keys("\u{1a}");
         }
         screen.is_given_back();
         wait_until("it is stopped", || state() == 'T');
-        screen.signal(pid, Signal::CONT);
+        Screen::signal(pid, Signal::CONT);
         screen.shows("Nothing is delegated here yet.");
         screen.is_taken();
     }

@@ -60,7 +60,7 @@ impl Driver {
                 return Ok(());
             }
         } else {
-            self.give(command)?;
+            self.admit(command)?;
         }
         self.waiters.push((id, reply));
         self.answer_waiters();

@@ -9,10 +9,11 @@ use crate::agent::config::AgentConfig;
 use crate::agent::config::Ask;
 use crate::engine::kernel::effect::{Effect, Launch, Order, Say};
 use crate::engine::kernel::input::{Input, Report};
-use crate::engine::kernel::spec::Code;
+use crate::engine::kernel::refusal_of;
+use crate::engine::kernel::spec::{Code, Refusal};
 use crate::engine::kernel::state::CommandOutcome;
 use crate::model::command::{Command, Verb};
-use crate::model::event::{Body, payload as p};
+use crate::model::event::Body;
 use crate::model::id::{DelegationId, SessionId, SubtaskId};
 use crate::model::time::Stamp;
 use crate::session;
@@ -105,14 +106,8 @@ impl Driver {
         let is_start = matches!(command.verb, Verb::Start { .. });
         match self.unknown_agent(&command).filter(|_| self.kernel.outcome(&id).is_none()) {
             Some(why) => {
-                let refused = p::CommandRefused {
-                    command_id: command.id,
-                    kind: Some(command.verb.kind().into()),
-                    code: Some(Code::Invalid.as_str().into()),
-                    reason: Some(why),
-                    ..p::CommandRefused::default()
-                };
-                self.record(vec![(now(), Body::CommandRefused(refused))])?;
+                let refused = refusal_of(&command, Refusal::new(Code::Invalid, why));
+                self.record(vec![(now(), refused)])?;
             }
             None => self.give(command)?,
         }
