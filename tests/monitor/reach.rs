@@ -84,3 +84,16 @@ fn the_help_of_a_small_screen_is_scrolled_to_its_end() {
         assert!(words.contains(last), "what {} does is cut: {last:?} is never seen", action.name());
     }
 }
+
+#[test]
+fn the_readme_names_every_action_with_its_keys() {
+    let readme = include_str!("../../README.md");
+    let keys = Keymap::built_in();
+    for action in Action::ALL {
+        let context = if action.group() == Group::Dialog { Context::Dialog } else { Context::Normal };
+        let shown: Vec<String> =
+            keys.keys_of(context, *action).iter().map(|keys| format!("`{keys}`")).collect();
+        let row = format!("| {} | {} | {} |", shown.join(" "), action.name(), action.describe());
+        assert!(readme.contains(&row), "the README lacks this row:\n{row}");
+    }
+}

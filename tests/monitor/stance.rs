@@ -31,7 +31,7 @@ fn with(second: Telling) -> Deck {
 }
 
 fn row(deck: &mut Deck, title: &str) -> String {
-    let text = deck.text(120, 40);
+    let text = deck.text(160, 40);
     text.lines().find(|line| line.contains(title)).unwrap_or_else(|| panic!("{text}")).to_owned()
 }
 

@@ -31,7 +31,7 @@ fn the_demo_shows_agents_at_work_and_leaves_no_process_and_no_folder_behind() {
     let mut screen = Screen::run(command);
     screen.shows("billing-service");
     screen.shows("Audit cleanup, phase 1");
-    screen.shows("Port the importer to async");
+    screen.shows("Port the importer");
     screen.shows("running");
     assert_eq!(fs::read_dir(&temp).unwrap().count(), 1);
     let at_work = processes_of(&temp);

@@ -49,13 +49,13 @@ fn folds_tabs_views_help_palette_and_find_answer_to_their_keys() {
     screen.keys("view-sessions\r");
     screen.shows("╭ Sessions ");
     screen.keys("1/");
-    screen.keys("release\r");
-    screen.wait_for("the release is selected", |screen| {
+    screen.keys("login\r");
+    screen.wait_for("the login flow is selected", |screen| {
         let ground = |row: u16| screen.cell(row, 2).map(vt100::Cell::bgcolor);
         // The frame has the ground of what is not selected.
-        (2..LINES - 3).zip(screen.rows(0, COLUMNS).skip(2)).any(|(row, line)| {
-            line.contains("release") && !line.contains("/release") && ground(row) != ground(1)
-        })
+        (2..LINES - 3)
+            .zip(screen.rows(0, COLUMNS).skip(2))
+            .any(|(row, line)| line.contains("login") && !line.contains("/login") && ground(row) != ground(1))
     });
     screen.keys("q");
     screen.shows("left with 0");
