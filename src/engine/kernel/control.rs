@@ -106,11 +106,11 @@ impl Turn<'_> {
                     return;
                 }
                 let count = processes(&pending.proofs);
-                format!("{count} of {count} ended, {} had not begun", pending.unstarted)
+                format!("{}, {} had not begun", ended(count, KNOWS_ORPHANS), pending.unstarted)
             }
             Verb::Skip { .. } => {
                 let count = processes(&pending.proofs);
-                format!("{count} of {count} ended")
+                ended(count, KNOWS_ORPHANS)
             }
             Verb::Answer { .. } | Verb::Tell { .. } => {
                 let gone = Refusal::new(Code::Gone, "The session ended before it could be told.");
@@ -182,6 +182,19 @@ impl Turn<'_> {
             let reason = format!("A {kind} came before it was done: {id}");
             self.refuse(&old, Refusal::new(Code::Superseded, reason));
         }
+    }
+}
+
+/// Whether the system hands a host the processes whose parents have gone: then it knows all of them. Elsewhere they
+/// are looked for by the mark in their environment, and a receipt claims no more than that.
+const KNOWS_ORPHANS: bool = cfg!(target_os = "linux");
+
+/// Says that processes have ended, and how sure that is.
+fn ended(count: usize, knows_orphans: bool) -> String {
+    if knows_orphans {
+        format!("{count} of {count} ended")
+    } else {
+        format!("{count} ended, none found that is left")
     }
 }
 
@@ -310,4 +323,15 @@ impl Kernel {
 
 fn conflict(reason: impl Into<String>) -> Refusal {
     Refusal::new(Code::Conflict, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_receipt_claims_no_more_than_the_system_lets_a_host_know() {
+        assert_eq!(ended(7, true), "7 of 7 ended");
+        assert_eq!(ended(7, false), "7 ended, none found that is left");
+    }
 }
