@@ -56,8 +56,9 @@ impl Places {
         let has_panel = scene.ui.view == View::Tree && settings.show_reasoning_panel;
         let (main, side) = match (has_panel, area.width >= WIDE) {
             (true, true) => {
-                let [main, side] =
-                    Layout::horizontal([Constraint::Fill(11), Constraint::Fill(9)]).areas(body);
+                // A narrow panel still reads well, a narrow tree loses its columns.
+                let share = if area.width < 130 { [5, 3] } else { [11, 9] };
+                let [main, side] = Layout::horizontal(share.map(Constraint::Fill)).areas(body);
                 (main, side)
             }
             (true, false) if scene.ui.is_panel_open => (nowhere, body),
