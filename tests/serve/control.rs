@@ -95,6 +95,11 @@ async fn a_preview_says_what_would_be_touched_and_touches_nothing() {
     let deck = Deck::new();
     let id = deck.begin("slow").await;
     deck.until_file("slow.starts", 1).await;
+    // The agent is there before the journal says so: from here on nothing happens by itself.
+    let started = |told: &serde_json::Value| {
+        told["subtasks"][0]["why"].as_str().is_some_and(|why| why.contains("running"))
+    };
+    deck.until(&format!("/api/delegation/{id}/explain"), started).await;
     let before = deck.get("/api/delegation/snapshot").await.1["seq"].clone();
     let (status, told) = deck.post(&format!("/api/delegation/{id}/cancel?preview=true"), "").await;
     assert_eq!(status, 200, "{told}");
