@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -40,8 +40,8 @@ pub(super) struct Screenshot {
     #[arg(long, default_value = "midnight")]
     theme: String,
     /// The tab beside the tree.
-    #[arg(long, value_enum, default_value = "why")]
-    tab: TabName,
+    #[arg(long, default_value = "why", value_name = "NAME", value_parser = tab)]
+    tab: Tab,
     /// Keys to press first, as in `2`, `j j enter` or `: p a u s e`.
     #[arg(long, default_value = "", value_name = "KEYS")]
     keys: String,
@@ -59,30 +59,11 @@ pub(super) struct Screenshot {
     output: Option<PathBuf>,
 }
 
-/// The tabs by name.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum TabName {
-    Why,
-    Thoughts,
-    Output,
-    Diff,
-    Result,
-    Handoff,
-    Events,
-}
-
-impl TabName {
-    fn tab(self) -> Tab {
-        match self {
-            Self::Why => Tab::Why,
-            Self::Thoughts => Tab::Thoughts,
-            Self::Output => Tab::Output,
-            Self::Diff => Tab::Diff,
-            Self::Result => Tab::Result,
-            Self::Handoff => Tab::Handoff,
-            Self::Events => Tab::Events,
-        }
-    }
+/// Returns the tab of a name, as it stands on screen or in small letters.
+fn tab(text: &str) -> Result<Tab, String> {
+    let names = || Tab::ALL.map(|tab| tab.as_str().to_lowercase()).join(", ");
+    let found = Tab::ALL.into_iter().find(|tab| tab.as_str().eq_ignore_ascii_case(text));
+    found.ok_or_else(|| format!("there are: {}", names()))
 }
 
 fn size(text: &str) -> Result<(u16, u16), String> {
@@ -112,7 +93,7 @@ impl Screenshot {
         let name = folder.as_ref().and_then(|folder| folder.project().file_name());
         let name = name.map_or_else(|| "billing-service".into(), |name| name.to_string_lossy().into_owned());
         let mut ui = Ui::new(name, settings, 1);
-        ui.tab = self.tab.tab();
+        ui.tab = self.tab;
         let mut app = App::new(ui, theme, Keymap::built_in(), Box::new(Theme::built_in));
         match &folder {
             Some(folder) => read(&mut app, Follower::new(folder.clone(), SourceId(0)), now),

@@ -79,22 +79,6 @@ fn of_many_words_of_progress_in_one_turn_the_last_one_is_told() {
     assert_eq!(told.progress.as_ref().unwrap().current, Some(999));
 }
 
-#[test]
-fn what_an_agent_prints_is_heard_only_after_its_host_said_that_it_runs() {
-    let temp = tempfile::tempdir().unwrap();
-    let folder = Folder(temp.path().to_owned());
-    let question = r#"{"quarterdeck":"question","id":"q1","text":"May I?"}"#;
-    std::fs::write(folder.out(), format!("{question}\n")).unwrap();
-    let mut desk = Desk::new("sess_1_abcdef".into(), Folder(temp.path().to_owned()));
-    let early = desk.read(false);
-    assert!(early.questions.is_empty() && early.said.is_empty());
-    let started = r#"{"at":"2026-11-16T09:00:00.000Z","answer":"started","pid":7,"start":8}"#;
-    std::fs::write(folder.answers(), format!("{started}\n")).unwrap();
-    let later = desk.read(false);
-    assert!(matches!(later.said.as_slice(), [Said::Started { .. }]), "{:?}", later.said);
-    assert_eq!(later.questions.len(), 1);
-}
-
 /// Feeds a session the lines, and returns every event that they and its end make.
 fn events_of(lines: &str, end: &End) -> Vec<Body> {
     let temp = tempfile::tempdir().unwrap();

@@ -232,6 +232,7 @@ pub async fn run(
 ) -> io::Result<Leave> {
     let mut drawn_at: Option<Instant> = None;
     let mut batch = Vec::new();
+    let mut is_over = false;
     app.is_dirty = true;
     loop {
         let frame_at = drawn_at.map_or_else(Instant::now, |at| at + FRAME_GAP);
@@ -250,9 +251,10 @@ pub async fn run(
                 None | Some(Err(_)) => return Ok(Leave::Quit),
                 Some(Ok(event)) => app.event(event, clock()),
             },
-            count = incoming.news.recv_many(&mut batch, DRAIN) => {
+            count = incoming.news.recv_many(&mut batch, DRAIN), if !is_over => {
                 let now = clock();
-                if count == 0 { tokio::time::sleep_until(wake).await; }
+                // Nobody can tell anything any more: from here on keys and time are all there is.
+                is_over = count == 0;
                 batch.drain(..).flat_map(|news| app.news(news, now)).collect()
             }
             () = tokio::time::sleep_until(wake) => app.tick(clock()),
