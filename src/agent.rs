@@ -10,6 +10,7 @@ pub mod lines;
 pub mod log;
 pub mod run;
 pub mod simulated;
+pub mod trail;
 
 use log::{LogLine, Origin};
 
