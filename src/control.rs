@@ -71,12 +71,68 @@ impl Target {
     }
 }
 
-/// Returns whom to ask for this, or why nobody can do it.
-pub fn channel(model: &Model, ix: NodeIx, what: Control) -> Result<Target, String> {
+/// Through what something is done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Channel {
+    /// An engine of ours is asked.
+    Engine(Target),
+    /// The process itself is stopped, continued or ended, with all that descends from it.
+    Signal(Signalled),
+}
+
+/// A process that no engine of ours runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signalled {
+    pub pid: u32,
+    /// When it started, in the system's own measure.
+    pub start: u64,
+    /// What was started, as a person would type it.
+    pub command: Box<str>,
+}
+
+impl Signalled {
+    /// Returns the key of its node.
+    pub fn key(&self) -> NodeKey {
+        NodeKey::Process(self.pid, self.start)
+    }
+}
+
+/// Returns through what this can be done, or why it cannot.
+pub fn channel(model: &Model, ix: NodeIx, what: Control) -> Result<Channel, String> {
     let node = model.get(ix).ok_or("It is no longer there.")?;
-    let target = target(model, node)?;
-    state_allows(node, &target, what)?;
-    Ok(target)
+    match target(model, node) {
+        Ok(target) => state_allows(node, &target, what).map(|()| Channel::Engine(target)),
+        Err(why) => signalled(model, node, what).unwrap_or(Err(why)).map(Channel::Signal),
+    }
+}
+
+/// Returns the process of a node that no engine runs, or why it cannot be signalled; nothing where it is none.
+fn signalled(model: &Model, node: &Node, what: Control) -> Option<Result<Signalled, String>> {
+    let process = node.more()?.running.as_deref().filter(|process| process.is_alive)?;
+    let is_paused = node.status.told() == StatusWord::Paused;
+    let pid = process.pid;
+    let refused = match what {
+        Control::Pause if process.is_foreground => Some(format!(
+            "Process {pid} is the foreground job of a shell: stopped, the shell would take its terminal back. \
+             Stop it there, or run it where no shell waits for it."
+        )),
+        Control::Pause if is_paused => Some(format!("Process {pid} is stopped already.")),
+        Control::Resume if !is_paused => Some(format!("Process {pid} is not stopped.")),
+        Control::Pause | Control::Resume | Control::Cancel => None,
+        Control::Drain
+        | Control::Retry
+        | Control::Skip
+        | Control::Approve
+        | Control::Reject
+        | Control::Answer
+        | Control::Tell
+        | Control::Accept
+        | Control::Raise => Some(foreign(model, node)),
+    };
+    Some(match refused {
+        Some(why) => Err(why),
+        None => Ok(Signalled { pid, start: process.start, command: process.command.clone() }),
+    })
 }
 
 /// Returns the engine and the id of a node that one of ours runs.

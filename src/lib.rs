@@ -10,7 +10,8 @@
 //! | [`model`] | ids, events, facts, the model, status words, clocks, usage and roll-ups, tree rows |
 //! | [`store`] | the state folder: journal, snapshot, history, inbox, lock |
 //! | [`agent`] | what is known of each kind of agent: how it is started, what its stream says |
-//! | [`session`] | the session host, process trees, and the files between host and engine |
+//! | [`process`] | processes of this machine: trees of them, signals that hit the right one |
+//! | [`session`] | the session host, and the files between host and engine |
 //! | [`source`] | bytes to facts: our journal, plain stores, the watcher, the tail and the whole-file reader |
 //! | [`engine`] | the writer's side: the book that keeps journal, model, snapshot and views in step |
 //! | [`serve`] | the engine's interface, HTTP and server-sent events, and its one client |
@@ -22,7 +23,7 @@
 //! | [`cli`] | one file a command |
 //!
 //! Arrows point one way: `cli → {monitor, serve, shot} → {control, report, engine} → {source, session} → {agent,
-//! store} → model`.
+//! store, process} → model`.
 //! ARCHITECTURE.md has the map.
 
 pub mod agent;
@@ -31,6 +32,7 @@ pub mod control;
 pub mod engine;
 pub mod model;
 pub mod monitor;
+pub mod process;
 pub mod report;
 pub mod serve;
 pub mod session;

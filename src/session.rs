@@ -14,12 +14,9 @@ pub mod folder;
 pub mod host;
 pub mod launch;
 pub mod look;
-pub mod reach;
 pub mod send;
-pub mod signal;
 pub mod sweep;
 pub mod tail;
-pub mod tree;
 
 pub use error::{Error, Result};
 pub use folder::Folder;

@@ -13,6 +13,7 @@ mod journal_tests;
 pub mod loose;
 pub mod past;
 pub mod plain;
+pub mod processes;
 pub mod tail;
 pub mod watch;
 pub mod whole;

@@ -11,9 +11,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("synth", &["model"]),
     ("store", &["model"]),
     ("agent", &["model"]),
-    ("session", &["agent", "store", "model"]),
-    ("source", &["agent", "store", "model"]),
-    ("engine", &["source", "session", "agent", "store", "model"]),
+    ("process", &[]),
+    ("session", &["process", "agent", "store", "model"]),
+    ("source", &["process", "agent", "store", "model"]),
+    ("engine", &["process", "source", "session", "agent", "store", "model"]),
     ("report", &["model"]),
     ("control", &["model"]),
     ("monitor", &["report", "control", "source", "session", "agent", "store", "model"]),
@@ -60,8 +61,8 @@ fn room(name: &str) -> Vec<PathBuf> {
 #[test]
 fn arrows_point_one_way() {
     let rooms = [
-        "model", "synth", "store", "agent", "session", "source", "engine", "report", "serve", "control",
-        "monitor", "shot", "cli",
+        "model", "synth", "store", "agent", "process", "session", "source", "engine", "report", "serve",
+        "control", "monitor", "shot", "cli",
     ];
     for (name, may_use) in MAY_USE {
         for file in room(name) {

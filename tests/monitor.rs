@@ -22,6 +22,8 @@ mod motion;
 mod props;
 #[path = "monitor/reach.rs"]
 mod reach;
+#[path = "monitor/signals.rs"]
+mod signals;
 #[path = "monitor/sources.rs"]
 mod sources;
 #[path = "monitor/stance.rs"]

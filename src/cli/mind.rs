@@ -14,7 +14,7 @@ use crate::model::command::Command;
 use crate::model::event::Event;
 use crate::model::id::{DelegationId, Seq, SessionId, SubtaskId};
 use crate::model::text;
-use crate::session::tree::{self, Life, Process};
+use crate::process::tree::{self, Life, Process};
 use crate::session::{self, Folder, State};
 use crate::store::disk::RealDisk;
 use crate::store::folder::StateFolder;

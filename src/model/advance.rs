@@ -119,5 +119,8 @@ pub(super) fn next(node: &Node) -> Option<(Stamp, Status)> {
 }
 
 fn silence(node: &Node) -> Option<Stamp> {
-    Some(node.clocks.last_sign?.plus(Duration::from_millis(node.clocks.may_sleep?)))
+    // Of a process that is gone nothing more will be heard.
+    let is_gone = node.more().and_then(|more| more.running.as_ref()).is_some_and(|process| !process.is_alive);
+    let may_sleep = if is_gone { 0 } else { node.clocks.may_sleep? };
+    Some(node.clocks.last_sign?.plus(Duration::from_millis(may_sleep)))
 }

@@ -15,7 +15,7 @@ use super::handoff::{Decision, Handoff, Outcome};
 use super::id::{CommandId, DelegationId, QuestionId, Seq, SessionId, SubtaskId, TaskId};
 use super::key::{Keys, NodeKey, SourceId, SourceKind};
 use super::name::Name;
-use super::node::{Attempt, Moment, NodeKind, Question};
+use super::node::{Attempt, Moment, NodeKind, Question, Running};
 use super::time::Stamp;
 use super::usage::{Tokens, Usd};
 use super::words::Field;
@@ -65,6 +65,8 @@ pub enum NodeFact {
     Active(Action),
     /// One of its clocks was set.
     Clock(Clock, Stamp),
+    /// The process that it is.
+    Runs(Box<Running>),
     /// How long it may be silent before it counts as stale, in milliseconds.
     MaySleep(u64),
     Used(Box<UsageReport>),

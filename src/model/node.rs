@@ -115,8 +115,24 @@ pub struct More {
     pub workspace: Option<Box<str>>,
     pub command: Option<Box<str>>,
     pub budget: Option<Budget>,
+    /// The process that it is, where the system shows it.
+    pub running: Option<Box<Running>>,
     pub questions: Vec<Question>,
     pub receipts: Vec<CommandId>,
+}
+
+/// A process, as the system shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Running {
+    pub pid: u32,
+    /// When it started, in the system's own measure: its number may be given again.
+    pub start: u64,
+    /// What was started, as a person would type it.
+    pub command: Box<str>,
+    /// Whether a shell waits for it and would take the terminal back if it stopped.
+    pub is_foreground: bool,
+    /// Whether it is still there.
+    pub is_alive: bool,
 }
 
 /// The models of a node: what was asked for, what a hook put in, what ran.

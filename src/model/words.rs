@@ -8,6 +8,9 @@
 use super::key::SourceKind;
 use super::status::{StatusWord, WORDS};
 
+/// The word for a process that is there, and of which nothing more is known.
+pub const ALIVE: &str = "alive";
+
 /// Which field of a source a status word stood in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Field {
@@ -43,6 +46,8 @@ fn look_up(source: SourceKind, field: Field, word: &str) -> StatusWord {
     match (source, field, word) {
         // A delegation record that was made and not yet accepted.
         (Idumb | Plain, Field::Delegation, "pending") => W::Offered,
+        // A process that is there; what it does is for others to say (see `Model::best_claim`).
+        (SourceKind::Process, _, ALIVE) => W::Running,
         // Results of a planning or preparing agent, not states of a task.
         (_, Field::Return, "planned" | "ready") => W::Done,
 

@@ -9,15 +9,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::error::{Error, Result};
-use super::tree::Process;
 use crate::agent::run::Run;
 use crate::model::id::SessionId;
 use crate::model::time::Stamp;
+pub use crate::process::tree::MARK;
+use crate::process::tree::Process;
 
 /// The version of what host and engine say to each other.
 pub const PROTOCOL: u32 = 1;
-/// The environment variable by which a process is known to belong to a session.
-pub const MARK: &str = "QUARTERDECK_SESSION";
 
 /// What the host is to do: `spec.json`, written by the engine before it starts the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,8 +12,8 @@ use std::process::{Child, Command, Stdio};
 use super::error::{Error, Result};
 use super::files::Spec;
 use super::folder::Folder;
-use super::tree::{self, Process};
 use crate::model::id::file_name;
+use crate::process::tree::{self, Process};
 use crate::store::disk::{Disk, RealDisk};
 
 /// A host process that was started; whether it got the folder is told by [`super::look()`].

@@ -7,7 +7,7 @@ use super::error::{Error, Result};
 use super::files::{Answer, Did, Exit, HostFile, Said, read};
 use super::folder::Folder;
 use super::tail::Tail;
-use super::tree::Process;
+use crate::process::tree::Process;
 use crate::store::process::boot_id;
 
 /// What became of a session.

@@ -3,9 +3,9 @@
 //! Its processes then belong to nobody. They are found by the mark in their environment and by the host's last
 //! list, with everything below them. This must be done before anything else is started for the attempt.
 
-use super::reach;
-use super::tree::{self, Life, Process};
 use crate::model::id::SessionId;
+use crate::process::reach;
+use crate::process::tree::{self, Life, Process};
 
 /// What a sweep found, and what it could not end.
 #[derive(Debug, Clone, PartialEq, Eq)]

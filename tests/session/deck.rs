@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use quarterdeck::agent::run::{Run, Stdin};
 use quarterdeck::model::id::SessionId;
+use quarterdeck::process::tree::{self, Life, Process};
 use quarterdeck::session::files::{Answer, Did, Exit, Order, PROTOCOL, Said, Spec, What};
 use quarterdeck::session::folder::Folder;
-use quarterdeck::session::tree::{self, Life, Process};
 use quarterdeck::session::{Launched, State, launch, look, order, sweep};
 use tempfile::TempDir;
 

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use quarterdeck::process::signal::{Sent, send};
+use quarterdeck::process::tree::{self, Life};
 use quarterdeck::session::files::{Reason, What};
-use quarterdeck::session::signal::{Sent, send};
-use quarterdeck::session::tree::{self, Life};
 use rstest::rstest;
 use rustix::process::Signal;
 

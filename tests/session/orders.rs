@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use quarterdeck::process::signal::{Sent, send};
+use quarterdeck::process::tree::{self, Life};
 use quarterdeck::session::files::{Order, Reason, Said, What};
 use quarterdeck::session::look::remaining_ms;
 use quarterdeck::session::order;
-use quarterdeck::session::signal::{Sent, send};
-use quarterdeck::session::tree::{self, Life};
 use quarterdeck::store::process::awake_ms;
 use rustix::process::Signal;
 

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use quarterdeck::process::signal::{Sent, send};
+use quarterdeck::process::tree::{self, Process};
 use quarterdeck::session::files::{Said, Spec, What};
 use quarterdeck::session::folder::Folder;
-use quarterdeck::session::signal::{Sent, send};
-use quarterdeck::session::tree::{self, Process};
 use quarterdeck::session::{State, launch, look, sweep};
 use rustix::process::Signal;
 

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use quarterdeck::process::signal::{Sent, send};
+use quarterdeck::process::tree::{self, Life, Process};
 use quarterdeck::session::files::{Reason, What};
 use quarterdeck::session::folder::Folder;
-use quarterdeck::session::signal::{Sent, send};
-use quarterdeck::session::tree::{self, Life, Process};
 use quarterdeck::store::process::boot_id;
 use rustix::process::Signal;
 use serde_json::json;

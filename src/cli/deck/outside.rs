@@ -9,12 +9,14 @@ use tokio::sync::mpsc;
 use super::logs::LogFollower;
 use super::{Watched, Whose, elsewhere};
 use crate::cli::{ask, delegate, mind, shown, working_folder};
-use crate::control::Target;
+use crate::control::{Control, Signalled, Target};
 use crate::model::command::Command;
 use crate::model::key::SourceId;
 use crate::model::record::Record;
 use crate::monitor::app::effect::{Effect, Handover, News, PastEntry, SavePlace};
 use crate::monitor::app::run::Outside;
+use crate::process::tree::Process;
+use crate::process::whole::{GRACE, Whole};
 use crate::source::past;
 use crate::store::disk::RealDisk;
 use crate::store::folder::StateFolder;
@@ -132,6 +134,9 @@ impl Outside for Hands {
     fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Send(source, command) => self.send(source, *command),
+            Effect::Signal { id, what, process } => {
+                self.spawn(move |_| News::Signalled { id, done: signal(what, &process) });
+            }
             Effect::Preview { ticket, commands } => {
                 let commands: Vec<(Option<Whose>, Command)> =
                     commands.into_iter().map(|(source, command)| (self.whose(source), command)).collect();
@@ -179,6 +184,25 @@ impl Outside for Hands {
             | Effect::Suspend
             | Effect::Quit => {}
         }
+    }
+}
+
+/// Stops, continues or ends a process with all that descends from it.
+fn signal(what: Control, process: &Signalled) -> Result<String, String> {
+    let whole = Whole::of(Process { pid: process.pid, start: process.start })?;
+    match what {
+        Control::Pause => whole.pause(),
+        Control::Resume => whole.resume(),
+        Control::Cancel => whole.end(GRACE),
+        Control::Drain
+        | Control::Retry
+        | Control::Skip
+        | Control::Approve
+        | Control::Reject
+        | Control::Answer
+        | Control::Tell
+        | Control::Accept
+        | Control::Raise => Err(format!("{} cannot be done by a signal", what.as_str())),
     }
 }
 

@@ -16,10 +16,10 @@ use crate::model::command::{Command, Verb};
 use crate::model::event::Body;
 use crate::model::id::{DelegationId, SessionId, SubtaskId};
 use crate::model::time::Stamp;
+use crate::process::tree::Process;
 use crate::session;
 use crate::session::Folder;
 use crate::session::files::{Order as HostOrder, PROTOCOL, Spec, What};
-use crate::session::tree::Process;
 use crate::store::error::Result;
 
 impl Driver {

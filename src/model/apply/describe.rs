@@ -6,7 +6,7 @@ use crate::model::event::payload::Budget;
 use crate::model::fact::Description;
 use crate::model::handoff::{Decision, Handoff, Outcome};
 use crate::model::id::{QuestionId, SubtaskId};
-use crate::model::node::{Attempt, Moment, More, Node, Question, make_room};
+use crate::model::node::{Attempt, Moment, More, Node, Question, Running, make_room};
 use crate::model::status::Status;
 use crate::model::{Model, NodeIx, text};
 
@@ -73,6 +73,16 @@ impl Model {
 
     pub(super) fn rate(&mut self, ix: NodeIx, quality: f64, delta: &mut Delta) {
         self.change_more(ix, delta, |more| set(&mut more.quality, Some(quality)));
+    }
+
+    pub(super) fn run_as(&mut self, ix: NodeIx, mut running: Box<Running>, delta: &mut Delta) {
+        running.command = text::line(&running.command);
+        self.change_more(ix, delta, |more| set(&mut more.running, Some(running)));
+        // Whether its process is there decides how long it may be silent.
+        if let Some(told) = self.get(ix).map(|node| node.status.as_told()) {
+            self.set_status(ix, told, delta);
+            self.set_alarm(ix);
+        }
     }
 
     pub(super) fn budget(&mut self, ix: NodeIx, budget: Budget, delta: &mut Delta) {

@@ -11,7 +11,7 @@ use crate::model::key::SourceKind;
 use crate::model::node::{Claim, Node, NodeKind, push_tight};
 use crate::model::status::{Status, Trouble};
 use crate::model::time::Stamp;
-use crate::model::words::meaning;
+use crate::model::words::{ALIVE, meaning};
 use crate::model::{Model, NodeIx, text};
 
 impl Model {
@@ -48,9 +48,15 @@ impl Model {
 
     /// Returns the most trusted claim about a node; of equals, the latest.
     pub(in crate::model) fn best_claim<'a>(&self, node: &'a Node) -> Option<&'a Claim> {
-        node.claims
-            .iter()
-            .max_by_key(|claim| (Reverse(self.kind_of(claim.source).rank()), claim.at, Reverse(claim.source)))
+        node.claims.iter().max_by_key(|claim| (Reverse(self.rank_of(claim)), claim.at, Reverse(claim.source)))
+    }
+
+    /// Returns how far a claim is believed: the lower, the more.
+    fn rank_of(&self, claim: &Claim) -> u8 {
+        let kind = self.kind_of(claim.source);
+        // That a process is there does not tell what it does: anybody who says that knows better.
+        let is_there = kind == SourceKind::Process && claim.raw.as_deref() == Some(ALIVE);
+        if is_there { u8::MAX } else { kind.rank() }
     }
 
     /// Sets the state in force to the most trusted claim; without one nobody knows it.

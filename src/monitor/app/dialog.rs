@@ -6,7 +6,7 @@ pub mod ask;
 
 use tui_input::Input;
 
-use crate::control::{Control, Target};
+use crate::control::{Control, Signalled, Target};
 use crate::model::NodeIx;
 use crate::model::id::QuestionId;
 
@@ -33,6 +33,8 @@ pub enum Purpose {
     /// What to do about a failure.
     Failure(NodeIx, Vec<Target>),
     Answer(Target, QuestionId),
+    /// Signals to these processes.
+    Signal(Control, Vec<Signalled>),
     Delegate,
     /// Where to keep a setting.
     Save(String),

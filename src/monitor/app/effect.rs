@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::agent::log::Entry;
-use crate::control::Target;
+use crate::control::{Control, Signalled, Target};
 use crate::model::command::Command;
-use crate::model::id::SessionId;
+use crate::model::id::{CommandId, SessionId};
 use crate::model::key::SourceId;
 use crate::model::time::Stamp;
 use crate::source::feed::Batch;
@@ -17,6 +17,12 @@ use crate::source::feed::Batch;
 pub enum Effect {
     /// Send a command to the engine of this source.
     Send(SourceId, Box<Command>),
+    /// Stop, continue or end a process that no engine of ours runs, with all that descends from it.
+    Signal {
+        id: CommandId,
+        what: Control,
+        process: Signalled,
+    },
     /// Ask what commands would touch.
     Preview {
         ticket: u64,
@@ -103,6 +109,8 @@ pub enum News {
     Facts(Batch),
     /// A command could not be handed over at all.
     NotSent { command: Box<Command>, why: String },
+    /// What became of a signal: its proof, or why not.
+    Signalled { id: CommandId, done: Result<String, String> },
     /// A task could not be handed over: nothing of it is lost.
     NotDelegated { handover: Box<Handover>, why: String },
     /// What a command would touch.

@@ -3,9 +3,12 @@
 
 use std::time::Duration;
 
+use crate::control::Signalled;
 use crate::model::Model;
 use crate::model::command::{Command, Receipt, ReceiptState};
-use crate::model::id::{CommandId, DelegationId, SubtaskId};
+use crate::model::fact::target as target_key;
+use crate::model::id::CommandId;
+use crate::model::key::NodeKey;
 use crate::model::node::Node;
 use crate::model::time::Stamp;
 
@@ -22,8 +25,8 @@ pub struct Sent {
     pub verb: &'static str,
     /// Such as `cancel del-7f3k`.
     pub what: String,
-    pub delegation: DelegationId,
-    pub step: Option<SubtaskId>,
+    /// The node that it is about.
+    pub subject: NodeKey,
     pub at: Stamp,
     pub state: SentState,
 }
@@ -82,11 +85,27 @@ impl Outbox {
             id: command.id.clone(),
             verb: command.verb.kind(),
             what,
-            delegation: command.delegation_id.clone(),
-            step: command.subtask_id.clone(),
+            subject: target_key(&command.delegation_id, command.subtask_id.as_ref()),
             at: now,
             state: SentState::Asked,
         });
+    }
+
+    /// Notes that a process is being signalled; its ending comes with [`Self::signalled`].
+    pub fn push_signal(&mut self, id: CommandId, verb: &'static str, process: &Signalled, now: Stamp) {
+        let what = format!("{verb} process {}", process.pid);
+        let state = SentState::Accepted;
+        self.sent.push(Sent { id, verb, what, subject: process.key(), at: now, state });
+    }
+
+    /// Takes in what became of a signal; returns it as it ended.
+    pub fn signalled(&mut self, id: &CommandId, done: Result<String, String>, now: Stamp) -> Option<Sent> {
+        let sent = self.sent.iter_mut().find(|sent| sent.id == *id)?;
+        sent.state = match done {
+            Ok(proof) => SentState::Confirmed { at: now, proof },
+            Err(why) => SentState::Refused { at: now, why },
+        };
+        Some(sent.clone())
     }
 
     /// Notes that a command could not be handed over.
@@ -147,12 +166,7 @@ impl Outbox {
     /// Returns the latest command that was sent about a node.
     pub fn about(&self, node: &Node) -> Option<&Sent> {
         // Most of the time nothing was sent, and nothing is compared.
-        self.sent.iter().rev().find(|sent| {
-            node.keys.iter().any(|key| match &sent.step {
-                Some(step) => key.subtask() == Some((&sent.delegation, step)),
-                None => key.delegation() == Some(&sent.delegation),
-            })
-        })
+        self.sent.iter().rev().find(|sent| node.keys.contains(&sent.subject))
     }
 }
 

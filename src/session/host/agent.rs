@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 
 use crate::agent::run::Stdin;
+use crate::process::tree::{self, Process};
 use crate::session::files::{MARK, Spec};
 use crate::session::folder::Folder;
-use crate::session::tree::{self, Process};
 
 /// An agent that runs.
 pub(super) struct Agent {

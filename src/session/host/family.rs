@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use rustix::process::{WaitOptions, WaitStatus, wait};
 
 use super::spare::Spare;
-use crate::session::tree::{self, Life, Process, Seen};
+use crate::process::tree::{self, Life, Process, Seen};
 
 /// Whether what loses its parent becomes a child of the host.
 const ADOPTS: bool = cfg!(target_os = "linux");

@@ -9,9 +9,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use crate::process::tree::{self, Process};
 use crate::session::files::{HostFile, read};
 use crate::session::folder::Folder;
-use crate::session::tree::{self, Process};
 use crate::store::folder::StateFolder;
 use crate::store::lock::Holder;
 

@@ -6,10 +6,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::process::tree::{self, Process};
 use crate::session::error::{Error, Result};
 use crate::session::files::{HostFile, PROTOCOL, line, now};
 use crate::session::folder::Folder;
-use crate::session::tree::{self, Process};
 use crate::store::disk::{Disk, RealDisk};
 use crate::store::process::boot_id;
 

@@ -13,11 +13,11 @@ use super::feeder::Feeder;
 use super::spare::Spare;
 use super::voice::Voice;
 use super::wake::Wake;
+use crate::process::reach::{self, Reached};
+use crate::process::tree::{self, Process};
 use crate::session::files::{Did, Exit, Order, Reason, Said, Spec, What, now};
 use crate::session::folder::Folder;
-use crate::session::reach::{self, Reached};
 use crate::session::tail::{Line, Tail};
-use crate::session::tree::{self, Process};
 
 /// How long to wait before the next try when something could not be killed.
 const TRY_AGAIN: Duration = Duration::from_secs(1);

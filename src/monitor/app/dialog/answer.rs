@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use super::ask::{AGENT, AGENTS, BY, HOW, MODEL, NAMED, PATTERN, REASON, RESULT, TEXT};
 use super::{Exported, Form, Format, Purpose};
-use crate::control::{Control, Target};
+use crate::control::{Control, Signalled, Target};
 use crate::model::command::{Answer, PauseMode, Verb};
 use crate::monitor::app::effect::Handover;
 
 /// What a finished form asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Asked {
+    /// A signal to each.
+    Signals(Control, Vec<Signalled>),
     /// One command each.
     Commands(Vec<(Target, Verb)>),
     Delegate(Handover),
@@ -54,6 +56,7 @@ pub fn read(form: &Form) -> Result<Asked, String> {
             let verb = Verb::Answer { question_id: question.clone(), answer };
             Ok(Asked::Commands(vec![(target.clone(), verb)]))
         }
+        Purpose::Signal(control, processes) => Ok(Asked::Signals(*control, processes.clone())),
         Purpose::Delegate => delegate(form).map(Asked::Delegate),
         Purpose::Save(setting) => {
             Ok(Asked::Save { setting: setting.clone(), place: form.chosen(HOW).unwrap_or("session") })

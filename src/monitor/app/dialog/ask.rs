@@ -1,7 +1,7 @@
 //! Makes the forms: what a person must know before a command, and what it needs to be told.
 
 use super::{Check, Choice, Field, Form, Note, Purpose, Tone};
-use crate::control::{Control, Target};
+use crate::control::{Control, Signalled, Target};
 use crate::model::node::{Node, Question};
 use crate::model::usage::Spend;
 use crate::model::{Model, NodeIx};
@@ -171,6 +171,49 @@ fn proposed(node: &Node) -> Vec<Check> {
         }
     };
     steps.iter().map(of).collect()
+}
+
+/// Makes the form that asks before processes are signalled: it names each, by number and command.
+pub fn signal(control: Control, processes: Vec<Signalled>) -> Form {
+    let (title, how, yes) = match control {
+        Control::Pause => ("Stop", "Each is stopped with all that descends from it (SIGSTOP).", "stop it"),
+        Control::Resume => {
+            ("Continue", "Each is continued with all that descends from it (SIGCONT).", "continue it")
+        }
+        Control::Cancel
+        | Control::Drain
+        | Control::Retry
+        | Control::Skip
+        | Control::Approve
+        | Control::Reject
+        | Control::Answer
+        | Control::Tell
+        | Control::Accept
+        | Control::Raise => (
+            "End",
+            "Each is asked to end with all that descends from it (SIGTERM), and killed after 5 s.",
+            "end it",
+        ),
+    };
+    let mut notes: Vec<Note> = processes
+        .iter()
+        .map(|process| Note::new(Tone::Plain, format!("pid {}  {}", process.pid, process.command)))
+        .collect();
+    notes.push(Note::new(Tone::Warn, "No engine of yours started this: it is signalled directly."));
+    notes.push(Note::new(Tone::Dim, how));
+    let title = match processes.as_slice() {
+        [one] => format!("{title} process {}", one.pid),
+        several => format!("{title} {} processes", several.len()),
+    };
+    Form {
+        purpose: Purpose::Signal(control, processes),
+        title,
+        notes,
+        fields: Vec::new(),
+        focus: 0,
+        yes,
+        ticket: None,
+    }
 }
 
 /// Makes the form of an agent's question.

@@ -4,7 +4,7 @@
 //! a command is sent, and only what comes back is believed.
 
 use super::Ctx;
-use crate::control::{self, Control, Target};
+use crate::control::{self, Channel, Control, Signalled, Target};
 use crate::model::NodeIx;
 use crate::model::command::{Command, PauseMode, Verb};
 use crate::model::key::{SourceId, SourceKind};
@@ -30,13 +30,22 @@ fn outermost(cx: Ctx<'_>, nodes: &[NodeIx]) -> Vec<NodeIx> {
 /// Does a control on these nodes and no others, or opens its dialog.
 pub fn control_on(ui: &mut Ui, cx: Ctx<'_>, what: Control, nodes: &[NodeIx]) -> Vec<Effect> {
     let (mut targets, mut allowed, mut refused) = (Vec::new(), Vec::new(), Vec::new());
+    let mut processes = Vec::new();
     for ix in nodes {
         match control::channel(cx.model, *ix, what) {
-            Ok(target) => {
+            Ok(Channel::Engine(target)) => {
                 targets.push(target);
                 allowed.push(*ix);
             }
+            Ok(Channel::Signal(process)) => processes.push(process),
             Err(why) => refused.push(why),
+        }
+    }
+    if !processes.is_empty() {
+        // What another person or program started is touched only after a look at what it is.
+        ui.layers.push(Layer::Form(Box::new(ask::signal(what, processes))));
+        if targets.is_empty() {
+            return Vec::new();
         }
     }
     if targets.is_empty() {
@@ -76,7 +85,8 @@ pub fn reject(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 pub fn answer(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     let Some((ix, node)) = ui.selected(cx.model) else { return Vec::new() };
     match control::channel(cx.model, ix, Control::Answer) {
-        Ok(target) => {
+        Ok(Channel::Signal(_)) => {}
+        Ok(Channel::Engine(target)) => {
             if let Some(question) = node.more().and_then(|more| more.questions.first()) {
                 ui.layers.push(Layer::Form(Box::new(ask::question(target, question))));
             }
@@ -130,6 +140,16 @@ pub fn send(ui: &mut Ui, cx: Ctx<'_>, target: &Target, verb: Verb) -> Effect {
     let command = command(ui, cx, target, verb);
     ui.outbox.push(&command, cx.now);
     Effect::Send(target.source, Box::new(command))
+}
+
+/// Signals processes, and remembers that they were.
+pub fn signal(ui: &mut Ui, cx: Ctx<'_>, what: Control, processes: Vec<Signalled>) -> Vec<Effect> {
+    let of = |process: Signalled| {
+        let id = ui.next_command_id();
+        ui.outbox.push_signal(id.clone(), what.as_str(), &process, cx.now);
+        Effect::Signal { id, what, process }
+    };
+    processes.into_iter().map(of).collect()
 }
 
 fn command(ui: &mut Ui, cx: Ctx<'_>, target: &Target, verb: Verb) -> Command {

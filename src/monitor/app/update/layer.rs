@@ -222,6 +222,7 @@ fn finish(ui: &mut Ui, cx: Ctx<'_>, form: Form) -> Vec<Effect> {
         Ok(Asked::Commands(commands)) => {
             commands.into_iter().map(|(target, verb)| control::send(ui, cx, &target, verb)).collect()
         }
+        Ok(Asked::Signals(what, processes)) => control::signal(ui, cx, what, processes),
         Ok(Asked::Delegate(handover)) => {
             vec![Effect::Delegate(ui.selected_source(cx.model), Box::new(handover))]
         }

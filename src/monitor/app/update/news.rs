@@ -48,6 +48,9 @@ fn receipts(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 pub fn news(ui: &mut Ui, cx: Ctx<'_>, news: News) -> Vec<Effect> {
     match news {
         News::Facts(_) | News::ThemeChanged | News::Nothing => {}
+        News::Signalled { id, done } => {
+            ui.outbox.signalled(&id, done, cx.now);
+        }
         News::NotSent { command, why } => ui.outbox.not_sent(&command, &why, cx.now),
         News::NotDelegated { handover, why } => {
             let form = ask::delegate_again(&ui.agents, &handover, &why);

@@ -216,11 +216,15 @@ fn gone(model: &Model, node: &Node) -> Option<Silence> {
         (Some(code), None) => Some(format!("exit code {code}")),
         (None, None) => attempt.reason.as_deref().map(str::to_owned),
     });
-    Some(Silence::ProcessGone { pid: attempt.and_then(|attempt| attempt.pid), how })
+    let seen = node.more().and_then(|more| more.running.as_ref()).map(|process| process.pid);
+    Some(Silence::ProcessGone { pid: attempt.and_then(|attempt| attempt.pid).or(seen), how })
 }
 
 /// Returns whether its process lives, as the system showed it.
 fn is_alive(model: &Model, node: &Node) -> Option<bool> {
+    if let Some(process) = node.more().and_then(|more| more.running.as_ref()) {
+        return Some(process.is_alive);
+    }
     let seen = node
         .claims
         .iter()

@@ -2,17 +2,38 @@
 
 use std::fs::{self, File};
 use std::io::Read;
+use std::path::PathBuf;
 
-use super::{Life, Process, Seen};
+use super::{Life, Process, Seat, Seen};
 
 /// SIGSTOP in a mask of signals that are pending.
 const STOP_BIT: u64 = 1 << (19 - 1);
 
 /// Returns every process of this machine that can be seen.
 pub fn all() -> Vec<Seen> {
+    pids().into_iter().filter_map(look).collect()
+}
+
+/// Returns the number of every process that can be seen, without a look at any.
+pub fn pids() -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    pids.filter_map(look).collect()
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// Returns the folder that a process works in.
+pub fn folder(pid: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/cwd")).ok()
+}
+
+/// Returns the files that a process has open.
+pub fn open_files(pid: u32) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(format!("/proc/{pid}/fd")) else { return Vec::new() };
+    entries.filter_map(|entry| fs::read_link(entry.ok()?.path()).ok()).collect()
+}
+
+/// Returns where a process sits: its group, its session, and the group that its terminal listens to.
+pub fn seat(pid: u32) -> Option<Seat> {
+    Stat::read(&format!("/proc/{pid}/stat")).map(|stat| stat.seat)
 }
 
 /// Returns what can be seen of one process; `None` if there is none with that number.
@@ -58,6 +79,7 @@ pub fn cpu_of_children() -> Option<u64> {
 struct Stat {
     state: char,
     parent: u32,
+    seat: Seat,
     children_ticks: u64,
     threads: u64,
     start: u64,
@@ -75,11 +97,16 @@ impl Stat {
         let mut fields = fields.split_ascii_whitespace();
         let word = fields.next()?.chars().next()?;
         let parent = fields.next()?.parse().ok()?;
-        let children: u64 = fields.nth(11)?.parse().ok()?;
+        let (group, session) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        let has_terminal = fields.next()? != "0";
+        // Without a terminal it is -1.
+        let in_front = fields.next()?.parse().ok().filter(|_| has_terminal);
+        let children: u64 = fields.nth(7)?.parse().ok()?;
         let children_ticks = children.saturating_add(fields.next()?.parse().ok()?);
         let threads = fields.nth(2)?.parse().ok()?;
         let start = fields.nth(1)?.parse().ok()?;
-        Some(Self { state: word, parent, children_ticks, threads, start })
+        let seat = Seat { group, session, in_front };
+        Some(Self { state: word, parent, seat, children_ticks, threads, start })
     }
 }
 

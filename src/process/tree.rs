@@ -8,8 +8,6 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use super::files::MARK;
-
 #[cfg(target_os = "linux")]
 #[path = "tree/proc.rs"]
 mod system;
@@ -18,6 +16,10 @@ mod system;
 mod system;
 
 pub use system::{all, arguments, children, cpu_of_children, environment, look};
+pub(super) use system::{folder, open_files, pids, seat};
+
+/// The environment variable by which a process is known to belong to a session of ours.
+pub const MARK: &str = "QUARTERDECK_SESSION";
 
 /// A process that is not mistaken for a later one with the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -49,6 +51,26 @@ pub struct Seen {
     pub parent: u32,
     /// Whether it can do anything.
     pub life: Life,
+}
+
+/// Where a process sits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seat {
+    /// Its group.
+    pub group: u32,
+    /// Its session, which is the number of the process that leads it: mostly a shell.
+    pub session: u32,
+    /// The group that its terminal listens to, if it has a terminal.
+    pub in_front: Option<u32>,
+}
+
+impl Seat {
+    /// Returns whether a shell waits for this process and gives it the terminal: stopped, the shell takes it back.
+    pub fn is_foreground_job(&self) -> bool {
+        // What a shell runs as a job has a group of its own; what runs in the group of the session's leader
+        // has nobody behind it that would notice.
+        self.in_front == Some(self.group) && self.group != self.session
+    }
 }
 
 /// Returns the process that has a number now.

@@ -1,8 +1,9 @@
 //! What `ps` tells of processes, where there is no `/proc`. Start times are in seconds, so coarser.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use super::{Life, Process, Seen};
+use super::{Life, Process, Seat, Seen};
 
 /// Returns every process of this machine that can be seen.
 pub fn all() -> Vec<Seen> {
@@ -32,6 +33,26 @@ pub fn arguments(_: u32) -> Vec<Vec<u8>> {
 
 /// Returns the processor time of children, which is not known here.
 pub fn cpu_of_children() -> Option<u64> {
+    None
+}
+
+/// Returns the number of every process, where that is cheap to know: not here.
+pub fn pids() -> Vec<u32> {
+    Vec::new()
+}
+
+/// Returns the folder that a process works in, which is not told here.
+pub fn folder(_: u32) -> Option<PathBuf> {
+    None
+}
+
+/// Returns the files that a process has open, which is not told here.
+pub fn open_files(_: u32) -> Vec<PathBuf> {
+    Vec::new()
+}
+
+/// Returns where a process sits, which is not told here.
+pub fn seat(_: u32) -> Option<Seat> {
     None
 }
 

@@ -1,0 +1,272 @@
+//! The coding agents that run on this machine now, as the system shows them.
+//!
+//! A process is matched to the session that it works on by what it says of itself: the files that it has open,
+//! the session that its command line names; and, through the process number, by what the agent's own registry
+//! says. What no source else knows is a node by itself while it lives. What our engine's hosts run is theirs.
+
+mod program;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::feed::{Batch, Feed};
+use crate::model::fact::{Description, Fact, NodeFact, SourceFact, StatusReport};
+use crate::model::key::{Keys, NodeKey, SourceId, SourceKind};
+use crate::model::name::Name;
+use crate::model::node::{NodeKind, Running};
+use crate::model::time::Stamp;
+use crate::model::words::{ALIVE, Field};
+use crate::process::about::{self, Known};
+use crate::process::tree::{self, Life, Process};
+use program::Program;
+
+/// How often to look: processes tell nobody that they start.
+const PACE: Duration = Duration::from_secs(2);
+/// How often a process is looked at again before it is known to be no agent: it may still be its parent's copy,
+/// or a script that becomes the agent.
+const DOUBTS: u8 = 3;
+/// Nobody nests agents deeper by processes; and a list of parents may change while it is read.
+const DEEPEST: usize = 64;
+
+/// Whose processes are of interest.
+#[derive(Debug, Clone)]
+pub enum Scope {
+    /// Those that work in one of these folders, or below them.
+    Folders(Vec<PathBuf>),
+    /// All that can be seen.
+    All,
+}
+
+/// The agents' processes.
+#[derive(Debug)]
+pub struct Processes {
+    source: SourceId,
+    scope: Scope,
+    is_open: bool,
+    looked: Option<Stamp>,
+    /// Those that are agents, by number.
+    agents: HashMap<u32, Agent>,
+    /// Those that are not, and how often that was found.
+    others: HashMap<u32, u8>,
+}
+
+/// A process that is an agent.
+#[derive(Debug)]
+struct Agent {
+    process: Process,
+    program: Program,
+    keys: Keys,
+    /// What was last told of it.
+    told: Option<(bool, bool)>,
+    /// Whether the session that it works on is known.
+    is_matched: bool,
+}
+
+impl Processes {
+    /// Will look for processes; nothing is looked at yet.
+    pub fn new(scope: Scope, source: SourceId) -> Self {
+        Self { source, scope, is_open: false, looked: None, agents: HashMap::new(), others: HashMap::new() }
+    }
+
+    fn look(&mut self, now: Stamp, batch: &mut Batch) {
+        let pids = about::pids();
+        let living: std::collections::HashSet<u32> = pids.iter().copied().collect();
+        self.others.retain(|pid, _| living.contains(pid));
+        let mut gone: Vec<u32> = self.agents.keys().copied().filter(|pid| !living.contains(pid)).collect();
+        gone.extend(self.agents.values().map(|agent| agent.process).filter(is_another).map(|it| it.pid));
+        gone.sort_unstable();
+        gone.dedup();
+        for pid in gone {
+            if let Some(agent) = self.agents.remove(&pid) {
+                self.tell_gone(&agent, now, batch);
+            }
+        }
+        for pid in pids {
+            if !self.agents.contains_key(&pid) && self.others.get(&pid).is_none_or(|seen| *seen < DOUBTS) {
+                self.consider(pid, batch);
+            }
+        }
+        let mut pids: Vec<u32> = self.agents.keys().copied().collect();
+        pids.sort_unstable();
+        for pid in pids {
+            self.tell_state(pid, now, batch);
+        }
+    }
+
+    /// Looks whether a process is an agent of interest.
+    fn consider(&mut self, pid: u32, batch: &mut Batch) {
+        let found = about::known(pid).and_then(|known| Some((Program::of(&known.arguments)?, known)));
+        let Some((program, known)) = found.filter(|_| pid != std::process::id()) else {
+            *self.others.entry(pid).or_default() += 1;
+            return;
+        };
+        let folder = about::folder(pid);
+        let above = self.above(&known);
+        let is_meant = match (&self.scope, &folder) {
+            (Scope::All, _) => true,
+            (Scope::Folders(roots), Some(folder)) => roots.iter().any(|root| folder.starts_with(root)),
+            (Scope::Folders(_), None) => false,
+        };
+        match above {
+            Above::Host => {
+                self.others.insert(pid, DOUBTS);
+            }
+            // A program that starts itself again is one agent: its parts are reached through the first.
+            Above::Agent(outer)
+                if self.agents.get(&outer).is_some_and(|it| it.program.tool == program.tool) =>
+            {
+                self.others.insert(pid, DOUBTS);
+                if let Some(agent) = self.agents.get_mut(&outer) {
+                    agent.keys.more.push(key(known.process));
+                    agent.told = None;
+                }
+            }
+            Above::Agent(_) | Above::Nobody if !is_meant => {
+                // It may change its folder; it is looked at again as often as others are.
+                *self.others.entry(pid).or_default() += 1;
+            }
+            Above::Agent(outer) => self.take(known.process, program, folder.as_deref(), Some(outer), batch),
+            Above::Nobody => self.take(known.process, program, folder.as_deref(), None, batch),
+        }
+    }
+
+    fn take(
+        &mut self,
+        process: Process,
+        program: Program,
+        folder: Option<&Path>,
+        outer: Option<u32>,
+        batch: &mut Batch,
+    ) {
+        let keys = Keys::from(key(process));
+        let mut agent = Agent { process, program, keys, told: None, is_matched: false };
+        agent.find_session();
+        let describe = Description {
+            // Whoever knows the session knows a better title, and nobody the folder.
+            title: (!agent.is_matched).then(|| agent.program.title(folder)),
+            agent: Some(Name::from(agent.program.tool)),
+            provider: Some(Name::from(agent.program.tool)),
+            workspace: folder.map(|folder| folder.display().to_string()),
+            ..Description::default()
+        };
+        let mut said = vec![NodeFact::Seen(NodeKind::Session), NodeFact::Described(Box::new(describe))];
+        if let Some(outer) = outer.and_then(|pid| self.agents.get(&pid)) {
+            said.push(NodeFact::Under(outer.keys.clone()));
+        }
+        let tell = |what| Fact::node(self.source, None, agent.keys.clone(), what);
+        batch.facts.extend(said.into_iter().map(tell));
+        self.agents.insert(process.pid, agent);
+    }
+
+    /// Returns who is above a process: an agent that is known, or one of our hosts.
+    fn above(&self, known: &Known) -> Above {
+        let mut next = known.parent;
+        for _ in 0..DEEPEST {
+            if next <= 1 {
+                return Above::Nobody;
+            }
+            if self.agents.contains_key(&next) {
+                return Above::Agent(next);
+            }
+            let Some(parent) = about::known(next) else { return Above::Nobody };
+            if program::is_our_host(&parent.arguments) {
+                return Above::Host;
+            }
+            next = parent.parent;
+        }
+        Above::Nobody
+    }
+
+    /// Tells whether an agent's process works or is stopped, and the session that it turned out to work on.
+    fn tell_state(&mut self, pid: u32, now: Stamp, batch: &mut Batch) {
+        let Some(agent) = self.agents.get_mut(&pid) else { return };
+        let found = agent.find_session();
+        let is_stopped = tree::look(pid).is_some_and(|seen| seen.life == Life::Stopped);
+        let state = (is_stopped, about::is_foreground_job(pid));
+        if agent.told == Some(state) && !found {
+            return;
+        }
+        let was_stopped = agent.told.replace(state).is_some_and(|(stopped, _)| stopped);
+        let word = if is_stopped { "paused" } else { ALIVE };
+        let mut report = StatusReport::of(Field::Session, word);
+        report.why = is_stopped.then(|| format!("process {pid} is stopped"));
+        let running = agent.running(state.1, true);
+        // A process that only is there tells no moment: that it was found now is no sign of life.
+        let at = (is_stopped || was_stopped).then_some(now);
+        let said = [(at, NodeFact::Status(report)), (None, NodeFact::Runs(Box::new(running)))];
+        let tell = |(at, what)| Fact::node(self.source, at, agent.keys.clone(), what);
+        batch.facts.extend(said.into_iter().map(tell));
+    }
+
+    /// Takes back what was told of a process that has ended; how it ended is for others to say.
+    fn tell_gone(&self, agent: &Agent, now: Stamp, batch: &mut Batch) {
+        let running = agent.running(false, false);
+        let said = [NodeFact::Runs(Box::new(running)), NodeFact::Gone];
+        let tell = |what| Fact::node(self.source, Some(now), Keys::from(agent.keys.first.clone()), what);
+        batch.facts.extend(said.into_iter().map(tell));
+    }
+}
+
+/// Who is above a process.
+enum Above {
+    Agent(u32),
+    /// A session host of ours: what it runs is told by its engine.
+    Host,
+    Nobody,
+}
+
+impl Agent {
+    /// Looks for the session that it works on; returns whether it was found just now.
+    fn find_session(&mut self) -> bool {
+        if self.is_matched {
+            return false;
+        }
+        let named = self.program.session.clone();
+        let Some(session) =
+            named.or_else(|| self.program.session_of_files(&about::open_files(self.process.pid)))
+        else {
+            return false;
+        };
+        let tool: Arc<str> = self.program.tool.into();
+        self.keys.more.push(NodeKey::CliSession(tool, session));
+        self.is_matched = true;
+        true
+    }
+
+    fn running(&self, is_foreground: bool, is_alive: bool) -> Running {
+        let Process { pid, start } = self.process;
+        Running { pid, start, command: self.program.command.clone(), is_foreground, is_alive }
+    }
+}
+
+fn key(process: Process) -> NodeKey {
+    NodeKey::Process(process.pid, process.start)
+}
+
+/// Returns whether the number of a process is another one's by now.
+fn is_another(process: &Process) -> bool {
+    tree::look(process.pid).is_none_or(|seen| seen.process != *process || seen.life == Life::Ended)
+}
+
+impl Feed for Processes {
+    fn poll(&mut self, now: Stamp) -> Batch {
+        let mut batch = Batch::default();
+        if !std::mem::replace(&mut self.is_open, true) {
+            let root = "this machine".into();
+            let opened = SourceFact::Opened { kind: SourceKind::Process, root };
+            batch.facts.push(Fact::source(self.source, opened));
+        }
+        // A clock that was set back must not stop the looking.
+        if self.looked.is_none_or(|last| last > now || now.since(last) >= PACE) {
+            self.looked = Some(now);
+            self.look(now, &mut batch);
+        }
+        batch
+    }
+
+    fn watched(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+}

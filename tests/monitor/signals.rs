@@ -1,0 +1,67 @@
+//! Processes that no engine runs: signalled after a look at what they are, with an ending that is shown.
+
+use quarterdeck::control::Control;
+use quarterdeck::model::fact::NodeFact;
+use quarterdeck::model::id::CommandId;
+use quarterdeck::model::node::Running;
+use quarterdeck::monitor::app::effect::{Effect, News};
+use quarterdeck::monitor::app::sent::SentState;
+
+use super::deck::{Deck, foreign};
+
+fn deck(is_foreground: bool) -> Deck {
+    let running =
+        Running { pid: 4711, start: 99, command: "claude --resume x".into(), is_foreground, is_alive: true };
+    Deck::of([foreign("native").titled("a session").is("running").and(NodeFact::Runs(Box::new(running)))])
+}
+
+/// Returns what was signalled since this was last asked.
+fn signals(deck: &mut Deck) -> Vec<(CommandId, Control, u32)> {
+    let effects = std::mem::take(&mut deck.effects);
+    let of = |effect| {
+        let Effect::Signal { id, what, process } = effect else { return None };
+        Some((id, what, process.pid))
+    };
+    effects.into_iter().filter_map(of).collect()
+}
+
+#[test]
+fn a_process_is_signalled_only_after_its_number_and_command_were_shown() {
+    for (key, what) in [("p", Control::Pause), ("c", Control::Cancel)] {
+        let mut deck = deck(false);
+        deck.press(key);
+        let screen = deck.text(100, 30);
+        assert!(screen.contains("4711") && screen.contains("claude --resume x"), "{screen}");
+        deck.press("esc");
+        assert!(signals(&mut deck).is_empty());
+        deck.press(key).press("enter");
+        let sent: Vec<_> = signals(&mut deck).into_iter().map(|(_, what, pid)| (what, pid)).collect();
+        assert_eq!(sent, [(what, 4711)]);
+    }
+}
+
+#[test]
+fn what_became_of_a_signal_is_shown_as_its_receipt() {
+    for done in [Ok("3 of 3 stopped".to_owned()), Err("process 4711 has ended".to_owned())] {
+        let mut deck = deck(false);
+        deck.press("p").press("enter");
+        let (id, ..) = signals(&mut deck).remove(0);
+        let told = done.clone().unwrap_or_else(|why| why);
+        let is_confirmed = done.is_ok();
+        deck.news(News::Signalled { id, done });
+        let sent = deck.app.ui.outbox.foremost().unwrap();
+        assert_eq!(matches!(sent.state, SentState::Confirmed { .. }), is_confirmed);
+        let screen = deck.text(120, 30);
+        assert!(screen.contains(&told), "{screen}");
+    }
+}
+
+#[test]
+fn the_foreground_job_of_a_shell_is_not_offered_a_pause_and_the_reason_is_told() {
+    let mut deck = deck(true);
+    deck.press("p");
+    assert!(signals(&mut deck).is_empty());
+    assert!(deck.app.ui.layers.is_empty());
+    let screen = deck.text(160, 30);
+    assert!(screen.contains("foreground job of a shell"), "{screen}");
+}

@@ -1,0 +1,230 @@
+//! The agents that run on this machine, as the system shows them: found, matched to their sessions, and let go.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use quarterdeck::control::{self, Channel, Control};
+use quarterdeck::model::fact::{Fact, NodeFact, StatusReport};
+use quarterdeck::model::key::{NodeKey, SourceId, SourceKind};
+use quarterdeck::model::node::{Node, NodeKind};
+use quarterdeck::model::status::StatusWord;
+use quarterdeck::model::time::Stamp;
+use quarterdeck::model::words::Field;
+use quarterdeck::model::{Model, NodeIx};
+use quarterdeck::process::tree;
+use quarterdeck::process::whole::{GRACE, Whole};
+use quarterdeck::source::feed::Feed;
+use quarterdeck::source::processes::{Processes, Scope};
+
+const PROCESSES: SourceId = SourceId(7);
+const CLAUDE: SourceId = SourceId(8);
+
+/// A process that a test started, ended with all below it when the test is over.
+struct Started(Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if let Some(whole) = tree::process(self.0.id()).and_then(|process| Whole::of(process).ok()) {
+            let _ = whole.end(GRACE);
+        }
+        let _ = self.0.wait();
+    }
+}
+
+impl Started {
+    fn key(&self) -> NodeKey {
+        let process = tree::process(self.0.id()).unwrap();
+        NodeKey::Process(process.pid, process.start)
+    }
+}
+
+/// A folder with programs that have agents' names, and what was seen of those that run in it.
+struct World {
+    folder: tempfile::TempDir,
+    feed: Processes,
+    model: Model,
+    now: i64,
+}
+
+impl World {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for tool in ["claude", "codex"] {
+            std::fs::copy("/bin/sh", root.join(tool)).unwrap();
+        }
+        let feed = Processes::new(Scope::Folders(vec![root]), PROCESSES);
+        Self { folder, feed, model: Model::default(), now: 1_000_000 }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap()
+    }
+
+    /// Starts a program of the folder with a script, and waits until it says that it is there.
+    fn start(&self, tool: &str, script: &str, more: &[&str]) -> Started {
+        start_in(&self.root(), &self.root().join(tool), script, more)
+    }
+
+    /// Looks again, later.
+    fn look(&mut self) {
+        self.now += 60_000;
+        let now = Stamp::from_millis(self.now);
+        let batch = self.feed.poll(now);
+        let _ = self.model.apply_all(batch.facts);
+        let _ = self.model.advance(now);
+    }
+
+    fn node(&self, key: &NodeKey) -> Option<(NodeIx, &Node)> {
+        let ix = self.model.find(key)?;
+        Some((ix, self.model.get(ix)?))
+    }
+
+    fn word(&self, key: &NodeKey) -> StatusWord {
+        self.node(key).unwrap().1.status.word()
+    }
+}
+
+fn start_in(folder: &Path, program: &Path, script: &str, more: &[&str]) -> Started {
+    use std::io::{BufRead, BufReader};
+    let mut child = Command::new(program)
+        .arg("-c")
+        .arg(format!("echo there; {script}"))
+        .args(more)
+        .current_dir(folder)
+        .env("PATH", format!("{}:/usr/bin:/bin", folder.display()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(said.trim(), "there");
+    Started(child)
+}
+
+#[test]
+fn an_agent_is_seen_while_it_lives_and_what_it_is_told_by_the_system() {
+    let mut world = World::new();
+    let claude = world.start("claude", "sleep 60; true", &[]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let stranger = start_in(elsewhere.path(), &world.root().join("claude"), "sleep 60; true", &[]);
+    let shell = start_in(&world.root(), Path::new("/bin/sh"), "sleep 60; true", &[]);
+    world.look();
+    let key = claude.key();
+    let (_, node) = world.node(&key).unwrap();
+    assert_eq!((node.kind, node.status.word()), (NodeKind::Session, StatusWord::Running));
+    assert_eq!(node.agent.as_deref(), Some("claude"));
+    let running = node.more().unwrap().running.as_deref().unwrap();
+    assert_eq!((running.pid, running.is_alive, running.is_foreground), (claude.0.id(), true, false));
+    assert!(running.command.starts_with("claude -c echo there"), "{}", running.command);
+    assert!(world.node(&stranger.key()).is_none(), "another folder's");
+    assert!(world.node(&shell.key()).is_none(), "no agent");
+    drop(claude);
+    world.look();
+    assert!(world.node(&key).is_none(), "nobody else knows it");
+}
+
+#[test]
+fn a_stopped_process_is_paused_whatever_its_files_say_and_goes_on_as_they_say() {
+    let mut world = World::new();
+    let claude = world.start("claude", "sleep 60; true", &[]);
+    let opened = quarterdeck::model::fact::SourceFact::Opened { kind: SourceKind::Claude, root: "t".into() };
+    let session = NodeKey::CliSession("claude".into(), "s1".into());
+    let keys = quarterdeck::model::key::Keys::from(session.clone()).and(claude.key());
+    let done = StatusReport::of(Field::Session, "completed");
+    let _ = world
+        .model
+        .apply_all([Fact::source(CLAUDE, opened), Fact::node(CLAUDE, None, keys, NodeFact::Status(done))]);
+    world.look();
+    assert_eq!(world.word(&session), StatusWord::Done, "that it is there does not tell what it does");
+    let process = tree::process(claude.0.id()).unwrap();
+    Whole::of(process).unwrap().pause().unwrap();
+    world.look();
+    assert_eq!(world.word(&session), StatusWord::Paused);
+    Whole::of(process).unwrap().resume().unwrap();
+    world.look();
+    assert_eq!(world.word(&session), StatusWord::Done);
+}
+
+#[test]
+fn what_runs_on_paper_is_stale_as_soon_as_its_process_is_gone() {
+    let mut world = World::new();
+    let id = "0191b2c3-0000-7000-8000-00000000abcd";
+    let claude = world.start("claude", "sleep 60; true", &["--resume", id]);
+    let session = NodeKey::CliSession("claude".into(), id.into());
+    let opened = quarterdeck::model::fact::SourceFact::Opened { kind: SourceKind::Claude, root: "t".into() };
+    let at = Some(Stamp::from_millis(world.now));
+    let running = NodeFact::Status(StatusReport::of(Field::Session, "running"));
+    let _ = world
+        .model
+        .apply_all([Fact::source(CLAUDE, opened), Fact::node(CLAUDE, at, session.clone(), running)]);
+    world.look();
+    assert_eq!(
+        world.node(&session).map(|(ix, _)| ix),
+        world.model.find(&claude.key()),
+        "its command line names it"
+    );
+    assert_eq!(world.word(&session), StatusWord::Running);
+    drop(claude);
+    world.look();
+    assert_eq!(world.word(&session), StatusWord::Stale);
+    assert!(!world.node(&session).unwrap().1.more().unwrap().running.as_deref().unwrap().is_alive);
+}
+
+#[test]
+fn an_agent_that_another_one_started_hangs_below_it_and_its_own_parts_do_not_count() {
+    let mut world = World::new();
+    let claude = world.start("claude", "claude -c 'codex -c \"sleep 60; true\"; true' & sleep 60; true", &[]);
+    let wanted = |world: &World| {
+        let (_, node) = world.node(&claude.key())?;
+        let child = world.model.get(*node.children().first()?)?;
+        Some((child.agent.as_deref()?.to_owned(), node.children().len(), world.model.len()))
+    };
+    // The inner ones may not have come to be yet.
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while wanted(&world).is_none() && std::time::Instant::now() < deadline {
+        world.look();
+        std::thread::yield_now();
+    }
+    assert_eq!(wanted(&world), Some(("codex".to_owned(), 1, 2)));
+}
+
+#[test]
+fn a_process_can_be_paused_continued_and_ended_and_nothing_else() {
+    let mut world = World::new();
+    let claude = world.start("claude", "sleep 60; true", &[]);
+    world.look();
+    let channel = |world: &World, what| {
+        let (ix, _) = world.node(&claude.key()).unwrap();
+        control::channel(&world.model, ix, what)
+    };
+    let Ok(Channel::Signal(process)) = channel(&world, Control::Pause) else { panic!("no channel") };
+    assert_eq!(process.key(), claude.key());
+    assert!(matches!(channel(&world, Control::Cancel), Ok(Channel::Signal(_))));
+    assert_eq!(channel(&world, Control::Resume), Err(format!("Process {} is not stopped.", claude.0.id())),);
+    assert!(channel(&world, Control::Retry).unwrap_err().contains("takes no commands"));
+    Whole::of(tree::process(claude.0.id()).unwrap()).unwrap().pause().unwrap();
+    world.look();
+    assert!(matches!(channel(&world, Control::Resume), Ok(Channel::Signal(_))));
+    assert!(channel(&world, Control::Pause).unwrap_err().contains("stopped already"));
+}
+
+#[test]
+fn the_foreground_job_of_a_shell_can_be_ended_but_not_paused_and_says_why() {
+    let mut world = World::new();
+    let claude = world.start("claude", "sleep 60; true", &[]);
+    world.look();
+    let key = claude.key();
+    let (_, node) = world.node(&key).unwrap();
+    let mut running = node.more().unwrap().running.clone().unwrap();
+    running.is_foreground = true;
+    let _ = world.model.apply_all([Fact::node(PROCESSES, None, key.clone(), NodeFact::Runs(running))]);
+    let (ix, _) = world.node(&key).unwrap();
+    let why = control::channel(&world.model, ix, Control::Pause).unwrap_err();
+    assert!(why.contains("foreground job of a shell"), "{why}");
+    assert!(control::channel(&world.model, ix, Control::Cancel).is_ok());
+}
