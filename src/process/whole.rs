@@ -100,7 +100,8 @@ fn is_living(process: Process) -> bool {
     tree::look(process.pid).is_some_and(|seen| seen.process == process && seen.life != Life::Ended)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
     use std::io::{BufRead, BufReader};
     use std::process::{Child, Command, Stdio};
