@@ -3,10 +3,16 @@
 //! They run where `tests/real/install` put them (or in the folder that `QUARTERDECK_TEST_AGENTS` names), and are
 //! skipped with a loud line elsewhere. HOME, configuration and work folder are private to each test.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on has failed"
+)]
 
 mod place;
 mod speaks;
+mod totals;
 
 #[path = "../support/model_server/mod.rs"]
 mod model_server;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::model_server::ModelServer;
 
 /// How long a run may take: they start slowly on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Returns an agent's program, or says loudly that it is not there.
 pub fn find(name: &str) -> Option<PathBuf> {

@@ -51,10 +51,10 @@ fn answer(asked: &Value, step: &Step, id: &dyn Fn(&str) -> String) -> Reply {
         "cache_read_input_tokens": usage.cache_read, "cache_creation_input_tokens": usage.cache_write,
         "cache_creation": { "ephemeral_5m_input_tokens": usage.cache_write, "ephemeral_1h_input_tokens": 0 },
     });
-    let stop = if step.tools.is_empty() { "end_turn" } else { "tool_use" };
+    let why = if step.tools.is_empty() { "end_turn" } else { "tool_use" };
     let mut message = json!({
         "id": id("msg_"), "type": "message", "role": "assistant", "model": asked["model"],
-        "content": blocks, "stop_reason": stop, "stop_sequence": null, "usage": usage,
+        "content": blocks, "stop_reason": why, "stop_sequence": null, "usage": usage,
     });
     if asked["stream"] != true {
         return Reply::Whole(message);
@@ -70,7 +70,7 @@ fn answer(asked: &Value, step: &Step, id: &dyn Fn(&str) -> String) -> Reply {
     for (at, block) in blocks.iter().enumerate() {
         frames.extend(block_frames(at, block, step.size(), &event));
     }
-    let delta = json!({ "stop_reason": stop, "stop_sequence": null });
+    let delta = json!({ "stop_reason": why, "stop_sequence": null });
     frames.push(event("message_delta", json!({ "delta": delta, "usage": usage })));
     frames.push(event("message_stop", json!({})));
     Reply::Stream(frames)

@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions.
+//! `OpenAI` Chat Completions.
 
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ fn answer(asked: &Value, step: &Step, id: &dyn Fn(&str) -> String) -> Reply {
             json!({ "index": at, "id": id("call_"), "type": "function", "function": function })
         })
         .collect();
-    let stop = if calls.is_empty() { "stop" } else { "tool_calls" };
+    let why = if calls.is_empty() { "stop" } else { "tool_calls" };
     let base = |kind: &str, choices: Value, usage: &Value| {
         json!({
             "id": "chatcmpl-1", "created": 1_790_000_000, "model": asked["model"], "object": kind,
@@ -59,7 +59,7 @@ fn answer(asked: &Value, step: &Step, id: &dyn Fn(&str) -> String) -> Reply {
         if !calls.is_empty() {
             message["tool_calls"] = json!(calls);
         }
-        let choices = json!([{ "index": 0, "message": message, "finish_reason": stop }]);
+        let choices = json!([{ "index": 0, "message": message, "finish_reason": why }]);
         return Reply::Whole(base("chat.completion", choices, &usage));
     }
     let kind = "chat.completion.chunk";
@@ -75,7 +75,7 @@ fn answer(asked: &Value, step: &Step, id: &dyn Fn(&str) -> String) -> Reply {
     if !calls.is_empty() {
         frames.push(event(json!({ "tool_calls": calls }), None));
     }
-    frames.push(event(json!({}), Some(stop)));
+    frames.push(event(json!({}), Some(why)));
     frames.push(Frame::data(&base(kind, json!([]), &usage).to_string()));
     frames.push(Frame::data("[DONE]"));
     Reply::Stream(frames)

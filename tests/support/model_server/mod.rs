@@ -1,8 +1,8 @@
 //! A model server for tests with the real coding agents: loopback only, and what it answers is written in the
 //! prompt.
 //!
-//! It speaks enough of four wire formats for whole turns: Anthropic Messages (`claude`), OpenAI Responses
-//! (`codex`), OpenAI Chat (`opencode`) and Google's generative API (`gemini`). A prompt carries its script after
+//! It speaks enough of four wire formats for whole turns: Anthropic Messages (`claude`), `OpenAI` Responses
+//! (`codex`), `OpenAI` Chat (`opencode`) and Google's generative API (`gemini`). A prompt carries its script after
 //! [`script::MARK`], and a sub-agent finds its own in the prompt that its parent hands it; so the server keeps no
 //! state but the list of what it served, which is the truth that totals are compared with.
 
@@ -105,11 +105,6 @@ impl ModelServer {
     pub fn served(&self) -> Vec<Served> {
         self.shared.served.lock().unwrap().clone()
     }
-
-    /// Returns what all of it was charged.
-    pub fn charged(&self) -> Charged {
-        self.served().iter().filter_map(|one| one.charged).fold(Charged::default(), Charged::add)
-    }
 }
 
 /// What a wire format makes of a request: the talk so far, and how to answer.
@@ -162,9 +157,9 @@ async fn play(shared: &Shared, headers: &HeaderMap, read: Asked, asked: Value, b
     let fails = step.error.as_ref().filter(|error| {
         let mut tries = shared.tries.lock().unwrap();
         let key = format!("{}#{}#{}", read.wire, picked.task, picked.index);
-        let tried = tries.entry(key).or_default();
-        *tried += 1;
-        error.times.is_none_or(|times| *tried <= times)
+        let nth = tries.entry(key).or_default();
+        *nth += 1;
+        error.times.is_none_or(|times| *nth <= times)
     });
     let said =
         |names: &[&str]| names.iter().find_map(|name| headers.get(*name)?.to_str().ok()).map(str::to_owned);

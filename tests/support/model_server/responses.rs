@@ -1,4 +1,4 @@
-//! OpenAI Responses.
+//! `OpenAI` Responses.
 
 use std::collections::{HashMap, HashSet};
 
