@@ -107,6 +107,9 @@ impl ModelServer {
     }
 }
 
+/// Makes the answer to a request, with fresh ids that begin as it says.
+type Answerer = fn(&Value, &Step, &dyn Fn(&str) -> String) -> Reply;
+
 /// What a wire format makes of a request: the talk so far, and how to answer.
 struct Asked {
     wire: &'static str,
@@ -116,7 +119,7 @@ struct Asked {
     tools: usize,
     /// What the tools answered, as text.
     results: Vec<String>,
-    answer: fn(&Value, &Step, &dyn Fn(&str) -> String) -> Reply,
+    answer: Answerer,
 }
 
 async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
