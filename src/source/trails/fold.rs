@@ -188,7 +188,8 @@ impl Folded {
             | NodeFact::Asked(_)
             | NodeFact::Settled(_)
             | NodeFact::Happened(_)
-            | NodeFact::Gone => debug_assert!(false, "no trail says this"),
+            | NodeFact::Gone
+            | NodeFact::Runs(_) => debug_assert!(false, "no trail says this"),
         }
     }
 

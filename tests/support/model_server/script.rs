@@ -113,9 +113,10 @@ fn said(text: &str) -> Step {
     Step { text: text.into(), ..Step::default() }
 }
 
-/// Returns the script of a text, and what stands before it.
+/// Returns the script of a text, and what stands before it in its line: programs put reminders of their own before.
 fn parse(text: &str) -> Option<(Vec<Step>, String)> {
     let (task, rest) = text.split_once(MARK)?;
+    let task = task.lines().last().unwrap_or_default();
     // Some programs put the prompt in quotes.
     let unquoted = rest.replace("\\\"", "\"");
     let read = |text: &str| serde_json::Deserializer::from_str(text).into_iter().next()?.ok();
