@@ -4,6 +4,7 @@
 //! [`whole`]-file reader and [`loose`] values are shared by all of them, and a [`feed`] is followed by a
 //! thread of its own.
 
+mod document;
 pub mod feed;
 pub mod follow;
 mod health;
@@ -14,5 +15,6 @@ pub mod loose;
 pub mod past;
 pub mod plain;
 pub mod tail;
+mod told;
 pub mod watch;
 pub mod whole;
