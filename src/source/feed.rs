@@ -63,14 +63,18 @@ pub fn follow_into(
     let bell = watch.bell();
     let stopped = Arc::clone(&stop);
     let thread = thread::Builder::new().name("follow".into()).spawn(move || {
+        // The end of the first reading is told even if nothing was found: somebody waits for it.
+        let mut is_first = true;
         while !stopped.load(Ordering::Relaxed) {
             // Watching before reading: what changes in between rings.
             watch.want(&feed.watched());
             let batch = feed.poll(clock());
             let more = batch.more;
-            if !batch.facts.is_empty() && !tell(batch) {
+            let is_told = is_first || !batch.facts.is_empty();
+            if is_told && !tell(batch) {
                 return;
             }
+            is_first &= more;
             if !more {
                 watch.wait(POLL);
             }

@@ -69,7 +69,8 @@ impl Pages {
                 bytes.split(|byte| *byte == b'\n').for_each(|line| rows.push(line));
                 return Some(Page::Rows(rows));
             }
-            document::last(bytes).ok().map(|(value, _)| Page::Document(value))
+            let (value, _) = document::last(bytes).ok()?;
+            value.is_object().then_some(Page::Document(value))
         };
         Self(
             files

@@ -64,7 +64,7 @@ fn is_project(state: Loose<'_>) -> bool {
 
 fn tell_project(row: Loose<'_>, word: Option<&str>, group: &NodeKey, sheet: &mut Sheet) {
     let Some(number) = row.text(&["project_number", "project_name"]) else {
-        return sheet.odd("projects without a number");
+        return sheet.odd("project", "without a number");
     };
     let number = plain_number(&number);
     let key = sheet.key(&number);
@@ -72,7 +72,7 @@ fn tell_project(row: Loose<'_>, word: Option<&str>, group: &NodeKey, sheet: &mut
     leaf.under(group.clone());
     let on = row.texts(&["dependencies"]).filter(|on| !on.is_empty());
     leaf.described(Description {
-        title: row.text(&["project_name"]).map(|name| format!("{number} {}", name.replace('_', " "))),
+        title: Some(title(row, &number)),
         task: Some(number.as_str().into()),
         pattern: row.text(&["language"]).map(Into::into),
         index: number.parse().ok(),
@@ -98,6 +98,15 @@ fn tell_project(row: Loose<'_>, word: Option<&str>, group: &NodeKey, sheet: &mut
             artifacts,
             ..Outcome::default()
         })));
+    }
+}
+
+fn title(row: Loose<'_>, number: &str) -> String {
+    let name = row.text(&["project_name"]).map(|name| name.replace('_', " "));
+    match name {
+        Some(name) if row.any(&["project_number"]).is_some() => format!("{number} {name}"),
+        Some(name) => name,
+        None => number.to_owned(),
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::told::Entry;
-use crate::model::fact::{About, Description, Fact, NodeFact, StatusReport};
+use crate::model::fact::{About, Action, Clock, Description, Fact, NodeFact, StatusReport};
+use crate::model::id::Seq;
 use crate::model::key::{Keys, NodeKey, SourceId};
 use crate::model::node::{Moment, NodeKind};
 use crate::model::time::Stamp;
@@ -15,7 +16,7 @@ pub(super) struct Sheet {
     source: SourceId,
     nodes: Vec<Leaf>,
     places: HashMap<NodeKey, usize>,
-    odd: Vec<(u32, &'static str)>,
+    odd: Vec<(u32, [&'static str; 2])>,
     refused: Option<&'static str>,
 }
 
@@ -50,8 +51,9 @@ impl Sheet {
         &mut self.nodes[place.min(last)]
     }
 
-    /// Counts something that could not be read: "3 agents without an id".
-    pub fn odd(&mut self, what: &'static str) {
+    /// Counts something that could not be read: 3 × "agent", "without an id".
+    pub fn odd(&mut self, what: &'static str, why: &'static str) {
+        let what = [what, why];
         match self.odd.iter_mut().find(|(_, known)| *known == what) {
             Some((count, _)) => *count += 1,
             None => self.odd.push((1, what)),
@@ -70,7 +72,10 @@ impl Sheet {
 
     /// Returns what could not be read, in words.
     pub fn trouble(&self) -> Option<String> {
-        let said = self.odd.iter().map(|(count, what)| format!("{count} {what}"));
+        let said = self.odd.iter().map(|(count, [what, why])| match count {
+            1 => format!("1 {what} {why}"),
+            many => format!("{many} {what}s {why}"),
+        });
         Some(said.collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty())
     }
 
@@ -112,7 +117,7 @@ impl Leaf {
     }
 
     /// Sets a clock, where its moment is known.
-    pub fn clock(&mut self, clock: crate::model::fact::Clock, at: Option<Stamp>) -> &mut Self {
+    pub fn clock(&mut self, clock: Clock, at: Option<Stamp>) -> &mut Self {
         match at {
             Some(at) => self.say(NodeFact::Clock(clock, at)),
             None => self,
@@ -120,10 +125,15 @@ impl Leaf {
     }
 
     /// Notes a sign of life, and perhaps what was done.
+    ///
+    /// What was done is told without its moment: files are read in any order, and an older action that comes
+    /// after a newer sign would be dropped in one order and not in the other.
     pub fn sign(&mut self, at: Option<Stamp>, last: Option<String>) -> &mut Self {
-        if at.is_some() || last.is_some() {
-            let action = crate::model::fact::Action { last, next: None };
-            self.said.push((at, NodeFact::Active(action)));
+        if at.is_some() {
+            self.said.push((at, NodeFact::Active(Action::default())));
+        }
+        if last.is_some() {
+            self.say(NodeFact::Active(Action { last, next: None }));
         }
         self
     }
@@ -131,6 +141,6 @@ impl Leaf {
     /// Notes something for the timeline; `nth` orders what has no moment.
     pub fn happened(&mut self, nth: u64, at: Option<Stamp>, name: &str, note: Option<String>) -> &mut Self {
         let note = note.map(Into::into);
-        self.say(NodeFact::Happened(Moment { at, seq: crate::model::id::Seq(nth), name: name.into(), note }))
+        self.say(NodeFact::Happened(Moment { at, seq: Seq(nth), name: name.into(), note }))
     }
 }

@@ -220,21 +220,26 @@ impl Reader {
         };
         match found {
             Found::Same => false,
-            Found::News(value, warning) => {
+            Found::News(value, warning) if value.is_object() => {
                 (self.bad, self.warning) = (None, warning);
                 pages.set(name, Page::Document(value));
                 true
             }
-            Found::Bad(what) => {
-                let since = self.bad.take().map_or(now, |(since, _)| since);
-                self.bad = Some((since, what));
-                false
-            }
+            // All of these files hold an object; whatever else can be read in one is the rest of something.
+            Found::News(..) => self.fail("it is no object".into(), now),
+            Found::Bad(what) => self.fail(what, now),
             Found::Missing => {
                 (self.bad, self.warning) = (None, None);
                 pages.remove(name)
             }
         }
+    }
+
+    /// Notes that it cannot be read; its page stays as it is.
+    fn fail(&mut self, what: String, now: Stamp) -> bool {
+        let since = self.bad.take().map_or(now, |(since, _)| since);
+        self.bad = Some((since, what));
+        false
     }
 }
 

@@ -33,9 +33,7 @@ const BACKLOG: &str = "backlog/";
 const KEPT: &[&str] = &["priority", "phase", "tags", "estimate", "delegationConfig", "decomposition"];
 
 fn read(pages: &Pages, sheet: &mut Sheet) {
-    let Some(file) = pages.object("tasks.json") else {
-        return if pages.is_empty() { () } else { sheet.refuse("it is no task file: it is no object") };
-    };
+    let Some(file) = pages.object("tasks.json") else { return };
     let rows = rows(file);
     if rows.is_empty() && file.any(&["backlog"]).is_none() && file.any(&["tasks"]).is_none() {
         return sheet.refuse("it is no task file: it has neither `tasks` nor a `backlog`");
@@ -48,7 +46,7 @@ fn read(pages: &Pages, sheet: &mut Sheet) {
     let order = order(file);
     for (name, row) in &rows {
         let Some(id) = row.text(&["id"]).or_else(|| name.map(str::to_owned)) else {
-            sheet.odd("tasks without an id");
+            sheet.odd("task", "without an id");
             continue;
         };
         let parent = row.text(&["parentTaskId"]).or_else(|| parent_of(&id, &rows));

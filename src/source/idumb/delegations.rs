@@ -46,7 +46,7 @@ pub(super) fn tell(store: Loose<'_>, tasks: &Tasks<'_>, sheet: &mut Sheet) {
     }
     for (nth, row) in rows.into_iter().enumerate() {
         let Some(id) = row.text(&["id"]) else {
-            sheet.odd("delegations without an id");
+            sheet.odd("delegation", "without an id");
             continue;
         };
         let task_id = row.text(&["taskId"]);
@@ -77,7 +77,7 @@ fn tell_one(row: Loose<'_>, id: &str, task: Option<&Task<'_>>, joined: Option<&T
     }
     let task_id = row.text(&["taskId"]);
     let remaining = row.number(&["maxDepth"]).and_then(|depth| u32::try_from(depth).ok());
-    let title = task.and_then(|task| task.row.text(&["name"])).or_else(|| row.text(&["context"]));
+    let title = row.text(&["context"]).or_else(|| task.and_then(|task| task.row.text(&["name"])));
     leaf.described(Description {
         title: title.or_else(|| task_id.clone()),
         agent: row.text(&["toAgent"]).map(Into::into),

@@ -74,7 +74,7 @@ pub(super) fn tell(graph: Option<Loose<'_>>, store: Option<Loose<'_>>, sheet: &m
 }
 
 fn tell_plan(plan: Loose<'_>, stale: Duration, sheet: &mut Sheet) {
-    let Some(id) = plan.text(&["id"]) else { return sheet.odd("plans without an id") };
+    let Some(id) = plan.text(&["id"]) else { return sheet.odd("plan", "without an id") };
     let key = sheet.key(&id);
     let leaf = sheet.node(key.clone(), NodeKind::Delegation);
     leaf.described(Description {
@@ -87,7 +87,7 @@ fn tell_plan(plan: Loose<'_>, stale: Duration, sheet: &mut Sheet) {
     let tasks = plan.objects(&["tasks"]).chain(plan.objects(&["planAhead"]));
     for (nth, row) in (1..).zip(tasks) {
         let Some(id) = row.text(&["id"]) else {
-            sheet.odd("tasks without an id");
+            sheet.odd("task", "without an id");
             continue;
         };
         let task = sheet.key(&id);
@@ -96,7 +96,7 @@ fn tell_plan(plan: Loose<'_>, stale: Duration, sheet: &mut Sheet) {
         tell_task(leaf, row, nth, stale);
         for (nth, row) in (1..).zip(row.objects(&["subtasks"])) {
             let Some(id) = row.text(&["id"]) else {
-                sheet.odd("subtasks without an id");
+                sheet.odd("subtask", "without an id");
                 continue;
             };
             let step = sheet.key(&id);

@@ -72,7 +72,7 @@ pub(super) fn gather<'a>(pages: &'a Pages, sheet: &mut Sheet) -> Agents<'a> {
 fn track<'a>(agents: &mut Agents<'a>, row: Loose<'a>, session: Option<&str>, sheet: &mut Sheet) {
     let own = row.text(&["agent_id"]);
     let is_claudes = own.is_some();
-    let Some(id) = own.or_else(|| row.text(&["id"])) else { return sheet.odd("agents without an id") };
+    let Some(id) = own.or_else(|| row.text(&["id"])) else { return sheet.odd("agent", "without an id") };
     let agent = agents.entry(id).or_default();
     agent.is_claudes = is_claudes;
     if agent.session.is_none() {
@@ -163,7 +163,7 @@ fn in_background<'a>(agents: &mut Agents<'a>, task: Loose<'a>, session: Option<S
         agent.task = Some(task);
         return;
     }
-    let Some(id) = task.text(&["id"]) else { return sheet.odd("background tasks without an id") };
+    let Some(id) = task.text(&["id"]) else { return sheet.odd("background task", "without an id") };
     let agent = agents.entry(id).or_default();
     (agent.task, agent.session) = (Some(task), session);
 }
@@ -224,7 +224,11 @@ impl Agent<'_> {
         }
         let task = |name: &str| self.task.and_then(|task| task.stamp(&[name]));
         leaf.clock(Clock::Started, self.row.and_then(started).or_else(|| task("startedAt")));
-        let stopped = || self.mission.filter(|_| self.mission_is_newer())?.stamp(&["updatedAt"]);
+        let is_over = |mission: &Loose<'_>| {
+            let word = mission.text(&["status"]);
+            self.mission_is_newer() && matches!(word.as_deref(), Some("done" | "completed" | "failed"))
+        };
+        let stopped = || self.mission.filter(is_over)?.stamp(&["updatedAt"]);
         leaf.clock(Clock::Ended, self.row.and_then(ended).or_else(|| task("completedAt")).or_else(stopped));
         leaf.say(NodeFact::MaySleep(u64::try_from(STALE.as_millis()).unwrap_or(u64::MAX)));
         leaf.sign(self.row.and_then(latest).max(task("startedAt")), None);

@@ -172,7 +172,7 @@ impl Session<'_> {
         let now = window.and_then(|window| window.object(&["current_usage"]));
         let in_context = now.map(|now| {
             let parts = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
-            parts.into_iter().filter_map(|name| now.number(&[name])).sum::<u64>()
+            parts.into_iter().filter_map(|name| now.number(&[name])).fold(0, u64::saturating_add)
         });
         let mut tokens = Tokens::default();
         if input.is_some() && in_context.is_some() && input != in_context {
