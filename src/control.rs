@@ -1,7 +1,7 @@
 //! What can be done to a node, through which channel, or why not. Pure: it asks the model and nothing else.
 //!
 //! The engine decides for good; this tells a person beforehand which keys make sense, and says of the others
-//! why they do not. A node that another tool wrote has no channel here yet, and says so.
+//! why they do not. What another tool runs has no channel here, and says which one that tool has, if any.
 
 use crate::model::command::Command;
 use crate::model::fact::SourceState;
@@ -102,7 +102,10 @@ pub fn channel(model: &Model, ix: NodeIx, what: Control) -> Result<Channel, Stri
     let node = model.get(ix).ok_or("It is no longer there.")?;
     match target(model, node) {
         Ok(target) => state_allows(node, &target, what).map(|()| Channel::Engine(target)),
-        Err(why) => signalled(model, node, what).unwrap_or(Err(why)).map(Channel::Signal),
+        Err(why) => {
+            let none = || Err(no_channel(model, node, what).unwrap_or(why));
+            signalled(model, node, what).unwrap_or_else(none).map(Channel::Signal)
+        }
     }
 }
 
@@ -127,7 +130,7 @@ fn signalled(model: &Model, node: &Node, what: Control) -> Option<Result<Signall
         | Control::Answer
         | Control::Tell
         | Control::Accept
-        | Control::Raise => Some(foreign(model, node)),
+        | Control::Raise => Some(no_channel(model, node, what).unwrap_or_else(|| foreign(model, node))),
     };
     Some(match refused {
         Some(why) => Err(why),
@@ -178,6 +181,115 @@ fn foreign(model: &Model, node: &Node) -> String {
     format!("Told by {by}, which takes no commands from here.")
 }
 
+/// Returns why a tool that is not ours can't be asked for this, where that tool is known.
+fn no_channel(model: &Model, node: &Node, what: Control) -> Option<String> {
+    let kinds = node.sources().into_iter().filter_map(|source| Some(model.source(source)?.kind));
+    let closest = kinds.min_by_key(|kind| kind.rank())?;
+    reason(closest, what).map(str::to_owned)
+}
+
+/// Returns why this can't be done to what that tool runs: the tool has no such channel, or it has one that is
+/// not used from here. The tools whose state is only read are listed; of the others something else is said.
+pub fn reason(tool: SourceKind, what: Control) -> Option<&'static str> {
+    match tool {
+        SourceKind::Omc => Some(of_omc(what)),
+        SourceKind::OmcTeam => Some(of_omc_team(what)),
+        SourceKind::Idumb => Some(of_idumb(what)),
+        SourceKind::MultiAgentTemplate => Some(of_template(what)),
+        SourceKind::ProofChecker => Some(of_proofchecker(what)),
+        SourceKind::Engine
+        | SourceKind::Hook
+        | SourceKind::Process
+        | SourceKind::Claude
+        | SourceKind::Codex
+        | SourceKind::OpenCode
+        | SourceKind::Gemini
+        | SourceKind::Acp
+        | SourceKind::Plain
+        | SourceKind::Unknown => None,
+    }
+}
+
+fn of_omc(what: Control) -> &'static str {
+    match what {
+        Control::Pause | Control::Drain | Control::Resume => "oh-my-claudecode has no way to pause an agent.",
+        Control::Cancel => {
+            "oh-my-claudecode ends a mode by a signal that is not sent from here: use its cancel skill in the session."
+        }
+        Control::Retry => "oh-my-claudecode starts no agent again: ask its session to.",
+        Control::Skip => "oh-my-claudecode has no steps that could be skipped.",
+        Control::Approve | Control::Reject | Control::Accept => {
+            "oh-my-claudecode asks nobody to approve or accept an agent."
+        }
+        Control::Answer | Control::Tell => "Only its own terminal speaks to this session.",
+        Control::Raise => "oh-my-claudecode sets no deadline.",
+    }
+}
+
+fn of_omc_team(what: Control) -> &'static str {
+    match what {
+        Control::Pause | Control::Drain | Control::Resume => "A team of oh-my-claudecode can't be paused.",
+        Control::Cancel => {
+            "A team can only be shut down as a whole, which is not done from here: use `omc team shutdown`."
+        }
+        Control::Retry => {
+            "A task of a team is claimed with a token and a lease: nobody outside can give it out again."
+        }
+        Control::Skip => "A task of a team can't be skipped.",
+        Control::Approve | Control::Reject | Control::Accept => {
+            "The team's leader decides on its plans and results."
+        }
+        Control::Answer | Control::Tell => "Only the team's leader speaks to its workers.",
+        Control::Raise => "A team sets no deadline.",
+    }
+}
+
+fn of_idumb(what: Control) -> &'static str {
+    match what {
+        Control::Pause | Control::Drain | Control::Resume => "idumb has no way to pause a delegation.",
+        Control::Cancel | Control::Reject => {
+            "idumb keeps its records in memory and would overwrite a change: recall it in the session with govern_delegate."
+        }
+        Control::Retry => {
+            "idumb tries again by a new record, one of three for a task: assign it in the session."
+        }
+        Control::Skip => "Its steps are skipped in the session: here idumb's files are only read.",
+        Control::Approve | Control::Accept => {
+            "Its coordinator accepts in the session: here idumb's files are only read."
+        }
+        Control::Answer | Control::Tell => "Only its own terminal speaks to this session.",
+        Control::Raise => "An offer of idumb lapses after 30 minutes: nobody can move that.",
+    }
+}
+
+fn of_template(what: Control) -> &'static str {
+    match what {
+        Control::Pause | Control::Drain | Control::Resume => {
+            "The template's dashboard changes a word and signals no process: there is nothing to pause."
+        }
+        Control::Cancel => "A task of the template is a line in its backlog: it has no process to end.",
+        Control::Retry => "A task of the template is tried again when somebody takes it up.",
+        Control::Skip => "Its queue is kept by the template's own dashboard: here `tasks.json` is only read.",
+        Control::Approve | Control::Reject | Control::Accept => "Here `tasks.json` is only read.",
+        Control::Answer | Control::Tell => "A task of the template has no agent to speak to.",
+        Control::Raise => "A task of the template has no deadline.",
+    }
+}
+
+fn of_proofchecker(what: Control) -> &'static str {
+    match what {
+        Control::Pause | Control::Drain | Control::Resume => "ProofChecker has no way to pause a command.",
+        Control::Cancel => "ProofChecker has no way to end a command but in its session.",
+        Control::Retry => "Run its command again in the session: it goes on from the phase that it reached.",
+        Control::Skip => "ProofChecker's phases can't be skipped.",
+        Control::Approve | Control::Reject | Control::Accept => {
+            "Its commands take a return in: here `specs` is only read."
+        }
+        Control::Answer | Control::Tell => "Only its own terminal speaks to this session.",
+        Control::Raise => "ProofChecker writes no deadline down.",
+    }
+}
+
 fn state_allows(node: &Node, target: &Target, what: Control) -> Result<(), String> {
     let word = node.status.word();
     let is_over = node.status.is_ended();
@@ -224,4 +336,60 @@ fn state_allows(node: &Node, target: &Target, what: Control) -> Result<(), Strin
 fn is_held(node: &Node) -> bool {
     node.status.told() == StatusWord::Paused
         || node.rollup().is_some_and(|below| below.descendants.of(StatusWord::Paused) > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: &[Control] = &[
+        Control::Pause,
+        Control::Drain,
+        Control::Resume,
+        Control::Cancel,
+        Control::Retry,
+        Control::Skip,
+        Control::Approve,
+        Control::Reject,
+        Control::Answer,
+        Control::Tell,
+        Control::Accept,
+        Control::Raise,
+    ];
+
+    #[test]
+    fn every_tool_whose_files_are_only_read_says_for_every_control_why_not() {
+        let read_only = [
+            (SourceKind::Omc, "oh-my-claudecode"),
+            (SourceKind::OmcTeam, "team"),
+            (SourceKind::Idumb, "idumb"),
+            (SourceKind::MultiAgentTemplate, "template"),
+            (SourceKind::ProofChecker, "ProofChecker"),
+        ];
+        for (tool, name) in read_only {
+            for what in ALL {
+                let why = reason(tool, *what).unwrap();
+                assert!(why.ends_with('.') && why.len() <= 120, "{tool:?} {what:?}: {why}");
+            }
+            assert!(reason(tool, Control::Cancel).unwrap().contains(name), "{tool:?} is named");
+        }
+        assert_eq!(reason(SourceKind::Plain, Control::Cancel), None);
+    }
+
+    #[test]
+    fn the_reason_is_that_of_the_source_which_is_closest_to_the_agent() {
+        use crate::model::fact::{Fact, NodeFact, SourceFact};
+        let mut model = Model::default();
+        let sources = [(SourceId(1), SourceKind::Plain), (SourceId(2), SourceKind::Idumb)];
+        let key = NodeKey::CliAgent("claude".into(), "a1".into());
+        for (id, kind) in sources {
+            let _ = model.apply(Fact::source(id, SourceFact::Opened { kind, root: "/x".into() }));
+            let _ = model.apply(Fact::node(id, None, key.clone(), NodeFact::Seen(NodeKind::Agent)));
+        }
+        let ix = model.find(&key).unwrap();
+        assert_eq!(
+            channel(&model, ix, Control::Pause).err(),
+            reason(SourceKind::Idumb, Control::Pause).map(Into::into)
+        );
+    }
 }

@@ -41,13 +41,17 @@ pub fn meaning(source: SourceKind, field: Field, word: &str) -> StatusWord {
 
 #[expect(clippy::match_same_arms, reason = "a table: rows are grouped by place and meaning, not by result")]
 fn look_up(source: SourceKind, field: Field, word: &str) -> StatusWord {
-    use SourceKind::{Idumb, Plain};
+    use SourceKind::{Idumb, OmcTeam, Plain, ProofChecker};
     use StatusWord as W;
     match (source, field, word) {
         // A delegation record that was made and not yet accepted.
         (Idumb | Plain, Field::Delegation, "pending") => W::Offered,
         // A process that is there; what it does is for others to say (see `Model::best_claim`).
         (SourceKind::Process, _, ALIVE) => W::Running,
+        // A project that was researched or whose plan was revised waits for its next command, as a planned one does.
+        (ProofChecker, Field::Task, "researched" | "revised") => W::Queued,
+        // A phase of a team.
+        (OmcTeam, Field::Delegation, "fixing") => W::Running,
         // Results of a planning or preparing agent, not states of a task.
         (_, Field::Return, "planned" | "ready") => W::Done,
 
@@ -83,6 +87,58 @@ mod tests {
 
     use super::*;
 
+    /// Every word that a tool is known to write, by its meaning where no place changes it.
+    const EVERYWHERE: &[(StatusWord, &str)] = &[
+        (StatusWord::Queued, "queued not_started waiting draft idle todo tasks_created"),
+        (
+            StatusWord::Running,
+            "running accepted active in_progress in-progress started implementing researching",
+        ),
+        (
+            StatusWord::Running,
+            "planning revising executing working polling initializing delegating completing",
+        ),
+        (StatusWord::Paused, "paused on_hold deferred"),
+        (StatusWord::Blocked, "blocked quarantined"),
+        (StatusWord::Review, "review awaiting_confirmation ready_for_postflight draining expanded"),
+        (StatusWord::Done, "completed complete done success SUCCESS finished implemented research_done"),
+        (
+            StatusWord::Done,
+            "research_complete research_completed research_ready report_ready report_written archived",
+        ),
+        (StatusWord::Partial, "partial PARTIAL"),
+        (StatusWord::Failed, "failed error FAILED"),
+        (StatusWord::Rejected, "rejected"),
+        (StatusWord::Cancelled, "cancelled canceled abandoned superseded terminated stopped shutdown ended"),
+        (StatusWord::Skipped, "skipped"),
+        (StatusWord::Expired, "expired"),
+        (StatusWord::TimedOut, "timeout"),
+        (StatusWord::Unknown, "unknown missing sung"),
+    ];
+
+    /// The tools that have no word of ours.
+    const TOOLS: &[SourceKind] = &[
+        SourceKind::Omc,
+        SourceKind::OmcTeam,
+        SourceKind::Idumb,
+        SourceKind::MultiAgentTemplate,
+        SourceKind::ProofChecker,
+        SourceKind::Plain,
+    ];
+
+    #[test]
+    fn most_words_mean_the_same_wherever_they_stand() {
+        for (means, words) in EVERYWHERE {
+            for word in words.split(' ') {
+                for source in TOOLS {
+                    for field in [Field::Delegation, Field::Task, Field::Session, Field::Return] {
+                        assert_eq!(meaning(*source, field, word), *means, "{source:?} {field:?} {word}");
+                    }
+                }
+            }
+        }
+    }
+
     #[rstest]
     #[case(SourceKind::Idumb, Field::Delegation, "pending", StatusWord::Offered)]
     #[case(SourceKind::Plain, Field::Delegation, "pending", StatusWord::Offered)]
@@ -91,6 +147,18 @@ mod tests {
     #[case(SourceKind::ProofChecker, Field::Return, "planned", StatusWord::Done)]
     #[case(SourceKind::MultiAgentTemplate, Field::Task, "in-progress", StatusWord::Running)]
     #[case(SourceKind::MultiAgentTemplate, Field::Task, "In Progress", StatusWord::Running)]
+    #[case(SourceKind::ProofChecker, Field::Task, "researched", StatusWord::Queued)]
+    #[case(SourceKind::ProofChecker, Field::Return, "researched", StatusWord::Done)]
+    #[case(SourceKind::ProofChecker, Field::Task, "revised", StatusWord::Queued)]
+    #[case(SourceKind::ProofChecker, Field::Return, "revised", StatusWord::Done)]
+    #[case(SourceKind::ProofChecker, Field::Return, "ready", StatusWord::Done)]
+    #[case(SourceKind::MultiAgentTemplate, Field::Task, "ready", StatusWord::Queued)]
+    #[case(SourceKind::MultiAgentTemplate, Field::Task, "pending", StatusWord::Queued)]
+    #[case(SourceKind::OmcTeam, Field::Task, "pending", StatusWord::Queued)]
+    #[case(SourceKind::OmcTeam, Field::Session, "ready", StatusWord::Queued)]
+    #[case(SourceKind::OmcTeam, Field::Delegation, "fixing", StatusWord::Running)]
+    #[case(SourceKind::Idumb, Field::Task, "planned", StatusWord::Queued)]
+    #[case(SourceKind::Idumb, Field::Task, "pending", StatusWord::Queued)]
     #[case(SourceKind::Plain, Field::Session, "timeout", StatusWord::TimedOut)]
     #[case(SourceKind::Plain, Field::Session, "SUCCESS", StatusWord::Done)]
     #[case(SourceKind::Engine, Field::Task, "timed-out", StatusWord::TimedOut)]

@@ -4,7 +4,6 @@
 //! Both are read again when they change, and what differs from last time is told. Bad JSON keeps the last
 //! good state and says so. The two files are two sources: where they disagree, it shows.
 
-mod document;
 mod registry;
 mod store;
 
@@ -13,10 +12,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::document::{Document, Found};
 use super::feed::{Batch, Feed};
 use super::health::Health;
-use super::whole::{Look, Whole};
-use crate::model::fact::{Fact, NodeFact, SourceFact, SourceState};
+use super::told::{Entry, Told};
+use crate::model::fact::{Fact, SourceFact, SourceState};
 use crate::model::key::{NodeKey, SourceId, SourceKind};
 use crate::model::time::Stamp;
 
@@ -39,10 +39,9 @@ pub struct Plain {
 
 /// One of the two files, and what was told of it.
 struct File {
-    whole: Whole,
+    document: Document,
     source: SourceId,
-    /// A checksum of each entry that was told, by its key: what is the same need not be told again.
-    told: HashMap<NodeKey, u32>,
+    told: Told,
     health: Health,
     is_open: bool,
     /// The last reading that was JSON, and what was odd about it.
@@ -62,13 +61,6 @@ struct Reading {
     is_ours: bool,
 }
 
-/// One record or session: the key it is known by, a checksum of what it says, and what it tells.
-struct Entry {
-    key: NodeKey,
-    crc: u32,
-    facts: Vec<Fact>,
-}
-
 impl Plain {
     /// Names a pair; nothing is read yet, and the files need not be there.
     pub fn new(store: Option<PathBuf>, registry: Option<PathBuf>, ids: PairIds) -> Self {
@@ -80,11 +72,10 @@ impl Plain {
 
 impl File {
     fn new(path: PathBuf, source: SourceId) -> Self {
-        let whole = Whole::new(path);
         Self {
-            whole,
+            document: Document::new(path),
             source,
-            told: HashMap::new(),
+            told: Told::by(source),
             health: Health::of(source),
             is_open: false,
             value: None,
@@ -95,29 +86,22 @@ impl File {
     /// Looks at the file; returns whether there is another good reading than before.
     fn look(&mut self, now: Stamp, batch: &mut Batch) -> bool {
         if !std::mem::replace(&mut self.is_open, true) {
-            let root = self.whole.path().display().to_string().into();
+            let root = self.document.path().display().to_string().into();
             batch.facts.push(Fact::source(self.source, SourceFact::Opened { kind: SourceKind::Plain, root }));
         }
-        match self.whole.look() {
-            Look::Same => false,
-            Look::Content(bytes) => match document::last(&bytes) {
-                Ok((value, warning)) => {
-                    (self.value, self.warning) = (Some(value), warning);
-                    true
-                }
-                Err(what) => {
-                    self.health.tell(SourceState::Corrupt { since: now, what: what.into() }, batch);
-                    false
-                }
-            },
-            Look::Missing => {
-                let what = format!("{} is not there", self.whole.path().display()).into();
-                self.health.tell(SourceState::Missing { what }, batch);
+        match self.document.look() {
+            Found::Same => false,
+            Found::News(value, warning) => {
+                (self.value, self.warning) = (Some(value), warning);
+                true
+            }
+            Found::Bad(what) => {
+                self.health.tell(SourceState::Corrupt { since: now, what: what.into() }, batch);
                 false
             }
-            Look::Failed(error) => {
-                let what = error.to_string().into();
-                self.health.tell(SourceState::Corrupt { since: now, what }, batch);
+            Found::Missing => {
+                let what = format!("{} is not there", self.document.path().display()).into();
+                self.health.tell(SourceState::Missing { what }, batch);
                 false
             }
         }
@@ -130,16 +114,7 @@ impl File {
         }
         let trouble = found.trouble.or_else(|| self.warning.clone());
         self.health.tell(trouble.map_or(SourceState::Ok, partial), batch);
-        let mut gone = std::mem::take(&mut self.told);
-        for entry in found.entries {
-            if gone.remove(&entry.key) != Some(entry.crc) {
-                batch.facts.extend(entry.facts);
-            }
-            self.told.insert(entry.key, entry.crc);
-        }
-        let mut gone: Vec<NodeKey> = gone.into_keys().collect();
-        gone.sort_unstable();
-        batch.facts.extend(gone.into_iter().map(|key| Fact::node(self.source, None, key, NodeFact::Gone)));
+        self.told.tell(found.entries, batch);
     }
 }
 
@@ -170,7 +145,7 @@ impl Feed for Plain {
     }
 
     fn watched(&self) -> Vec<PathBuf> {
-        let files = self.store.iter().chain(&self.registry).map(|file| file.whole.path());
+        let files = self.store.iter().chain(&self.registry).map(|file| file.document.path());
         let mut paths: Vec<PathBuf> = files.map(folder_of).collect();
         paths.dedup();
         paths

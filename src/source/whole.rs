@@ -69,7 +69,10 @@ impl Whole {
             Ok(None) => Look::Same,
             Err(error) => {
                 self.seen = None;
-                if error.kind() == io::ErrorKind::NotFound { Look::Missing } else { Look::Failed(error) }
+                match error.kind() {
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Look::Missing,
+                    _ => Look::Failed(error),
+                }
             }
         }
     }

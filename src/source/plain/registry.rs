@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::store::step_name;
-use super::{Entry, PairIds, Reading, crc_of};
+use super::{PairIds, Reading, crc_of};
 use crate::model::fact::{Clock, Description, Fact, NodeFact, StatusReport};
 use crate::model::id::SessionId;
 use crate::model::key::{Keys, NodeKey, SourceId};
 use crate::model::node::{Attempt, NodeKind};
 use crate::model::words::Field;
 use crate::source::loose::Loose;
+use crate::source::told::Entry;
 
 /// Of these a session has at least one.
 const TELLING: &[&str] = &["status", "start_time", "subagent", "delegation_id", "command", "deadline"];

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::{Entry, Reading, crc_of};
+use super::{Reading, crc_of};
 use crate::model::event::payload::Progress;
 use crate::model::fact::{Fact, NodeFact, Scope, StatusReport, UsageReport};
 use crate::model::handoff::Outcome;
@@ -14,6 +14,7 @@ use crate::model::record::{Record, restore};
 use crate::model::usage::Usd;
 use crate::model::words::Field;
 use crate::source::loose::{Loose, text};
+use crate::source::told::Entry;
 
 /// The fields that have a place of their own; all others are kept beside the hand-off.
 const KNOWN: &[&str] = &[

@@ -1,6 +1,50 @@
 //! One JSON document out of a file that others write: perhaps half written, perhaps written twice.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::{Deserializer, Value};
+
+use super::whole::{Look, Whole};
+
+/// A file that is to hold one JSON document. Whoever looks keeps the last good one.
+#[derive(Debug)]
+pub(super) struct Document(Whole);
+
+/// What a look at a document found.
+#[derive(Debug)]
+pub(super) enum Found {
+    Same,
+    /// Another good document than before, and what is odd about its file.
+    News(Value, Option<String>),
+    /// The file is there, and holds no document that can be read.
+    Bad(String),
+    Missing,
+}
+
+impl Document {
+    /// Names a file; nothing is read yet.
+    pub fn new(path: PathBuf) -> Self {
+        Self(Whole::new(path))
+    }
+
+    /// Returns the file's path.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Looks whether there is anything new.
+    pub fn look(&mut self) -> Found {
+        match self.0.look() {
+            Look::Same => Found::Same,
+            Look::Missing => Found::Missing,
+            Look::Failed(error) => Found::Bad(error.to_string()),
+            Look::Content(bytes) => match last(&bytes) {
+                Ok((value, warning)) => Found::News(value, warning),
+                Err(what) => Found::Bad(what),
+            },
+        }
+    }
+}
 
 /// Returns the last whole document, with a warning where it is not all that the file holds.
 pub(super) fn last(bytes: &[u8]) -> Result<(Value, Option<String>), String> {

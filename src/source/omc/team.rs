@@ -1,0 +1,144 @@
+//! The teams: a task that several workers share, each of them a session in a terminal of its own.
+
+use std::time::Duration;
+
+use crate::model::fact::{Clock, Description, NodeFact};
+use crate::model::handoff::{Handoff, Outcome};
+use crate::model::key::{NodeKey, STEP_MARK};
+use crate::model::node::NodeKind;
+use crate::model::words::Field;
+use crate::source::loose::{Loose, text};
+use crate::source::pages::Pages;
+use crate::source::sheet::Sheet;
+
+/// A worker tells of itself every few seconds while it works; a team's tasks may take their time.
+const STALE: Duration = Duration::from_mins(5);
+
+/// Tells every team, its tasks and its workers.
+pub(super) fn read(pages: &Pages, sheet: &mut Sheet) {
+    for team in pages.folders("") {
+        let key = sheet.key(team);
+        tell_team(pages, team, &key, sheet);
+        for (number, task) in pages.objects(&format!("{team}/tasks/task-"), ".json") {
+            tell_task(task, number, team, sheet);
+        }
+        for worker in pages.folders(&format!("{team}/workers/")) {
+            tell_worker(pages, worker, team, sheet);
+        }
+    }
+}
+
+fn below(team: &str, part: &str, name: &str, sheet: &Sheet) -> NodeKey {
+    sheet.key(&format!("{team}{STEP_MARK}{part}-{name}"))
+}
+
+fn tell_team(pages: &Pages, team: &str, key: &NodeKey, sheet: &mut Sheet) {
+    let page = |name: &str| pages.object(&format!("{team}/{name}.json"));
+    let config = page("config").or_else(|| page("manifest"));
+    let told = |names: &[&str]| config.and_then(|config| config.text(names));
+    let leaf = sheet.node(key.clone(), NodeKind::Delegation);
+    leaf.described(Description {
+        title: Some(told(&["task"]).unwrap_or_else(|| format!("team {team}"))),
+        agent: told(&["agent_type"]).map(Into::into),
+        pattern: Some("team".into()),
+        workspace: told(&["leader_cwd"]),
+        ..Description::default()
+    });
+    leaf.clock(Clock::Created, config.and_then(|config| config.stamp(&["created_at"])));
+    let phase = page("phase").and_then(|phase| phase.text(&["current_phase", "phase", "status"]));
+    let (word, why) = match (page("shutdown"), phase) {
+        (Some(order), _) => {
+            ("draining".into(), order.text(&["reason"]).or_else(|| Some("shutdown asked for".into())))
+        }
+        (None, Some(phase)) => (phase, None),
+        (None, None) => (by_tasks(pages, team).into(), None),
+    };
+    leaf.status(Field::Delegation, word, why);
+    if let Some(log) = pages.log(&format!("{team}/events.jsonl")) {
+        for (nth, event) in log.numbered() {
+            let parts = [
+                event.text(&["worker"]),
+                event.text(&["task_id"]).map(|id| format!("task {id}")),
+                event.text(&["reason"]),
+            ];
+            let note: Vec<String> = parts.into_iter().flatten().collect();
+            let name = event.text(&["type"]).unwrap_or_else(|| "event".into());
+            leaf.happened(nth, event.stamp(&["created_at"]), &name, Some(note.join(" ")));
+            leaf.sign(event.stamp(&["created_at"]), None);
+        }
+    }
+}
+
+/// Without a phase the tasks tell: the rows, not the counters.
+fn by_tasks(pages: &Pages, team: &str) -> &'static str {
+    let words = pages.objects(&format!("{team}/tasks/task-"), ".json");
+    let words: Vec<String> = words.filter_map(|(_, task)| task.text(&["status"])).collect();
+    let all = |wanted: &[&str]| !words.is_empty() && words.iter().all(|word| wanted.contains(&word.as_str()));
+    if all(&["completed"]) {
+        "completed"
+    } else if all(&["completed", "failed"]) {
+        "failed"
+    } else if all(&["pending"]) || words.is_empty() {
+        "pending"
+    } else {
+        "executing"
+    }
+}
+
+fn tell_task(task: Loose<'_>, number: &str, team: &str, sheet: &mut Sheet) {
+    let (key, above) = (below(team, "task", number, sheet), sheet.key(team));
+    let leaf = sheet.node(key, NodeKind::Subtask);
+    leaf.under(above);
+    let on = task.texts(&["depends_on", "blocked_by"]).filter(|on| !on.is_empty());
+    leaf.described(Description {
+        title: task.text(&["subject"]).or_else(|| task.text(&["description"])),
+        agent: task.text(&["owner"]).map(Into::into),
+        index: number.parse().ok(),
+        depends_on: on.map(|on| on.into_iter().map(Into::into).collect()),
+        ..Description::default()
+    });
+    if let Some(context) = task.text(&["description"]) {
+        let to_agent = task.text(&["owner"]);
+        leaf.say(NodeFact::HandedOff(Box::new(Handoff {
+            to_agent,
+            context: Some(context),
+            ..Handoff::default()
+        })));
+    }
+    if let Some(word) = task.text(&["status"]) {
+        leaf.status(Field::Task, word, task.text(&["error"]));
+    }
+    leaf.clock(Clock::Created, task.stamp(&["created_at"]));
+    leaf.clock(Clock::Ended, task.stamp(&["completed_at"]));
+    if let Some(summary) = task.any(&["result"]).and_then(text) {
+        leaf.say(NodeFact::Returned(Box::new(Outcome { summary: Some(summary), ..Outcome::default() })));
+    }
+}
+
+fn tell_worker(pages: &Pages, worker: &str, team: &str, sheet: &mut Sheet) {
+    let page = |name: &str| pages.object(&format!("{team}/workers/{worker}/{name}.json"));
+    let (status, beat) = (page("status"), page("heartbeat"));
+    let (key, above) = (below(team, "worker", worker, sheet), sheet.key(team));
+    let leaf = sheet.node(key, NodeKind::Session);
+    leaf.under(above);
+    let task = status.and_then(|status| status.text(&["current_task_id"]));
+    leaf.described(Description {
+        title: Some(worker.to_owned()),
+        agent: Some(worker.into()),
+        ..Description::default()
+    });
+    let word = status.and_then(|status| status.text(&["state", "status"]));
+    let word = word.or_else(|| beat.and_then(|beat| beat.text(&["status", "state"])));
+    if let Some(word) = word {
+        leaf.status(Field::Session, word, status.and_then(|status| status.text(&["reason"])));
+    }
+    leaf.say(NodeFact::MaySleep(u64::try_from(STALE.as_millis()).unwrap_or(u64::MAX)));
+    leaf.sign(
+        status.and_then(|status| status.stamp(&["updated_at"])),
+        task.map(|task| format!("works on task {task}")),
+    );
+    leaf.sign(
+        beat.and_then(|beat| beat.stamp(&["last_turn_at", "lastPollAt", "timestamp", "updated_at"])),
+        None,
+    );
+}

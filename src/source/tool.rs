@@ -1,0 +1,121 @@
+//! Another tool's folder as a source: which files matter, what is read of them, and what was told.
+//!
+//! A tool is a list of patterns and a pure function. All else, from half-written files to telling only what
+//! differs, is the same for all of them.
+
+use std::path::PathBuf;
+
+use super::feed::Batch;
+use super::health::Health;
+use super::pages::Pages;
+use super::sheet::Sheet;
+use super::shelf::{Shelf, Wanted};
+use super::told::Told;
+use crate::model::fact::{Fact, SourceFact, SourceState};
+use crate::model::key::{SourceId, SourceKind};
+use crate::model::time::Stamp;
+
+/// What is known of a tool's files.
+#[derive(Debug)]
+pub(super) struct Tool {
+    pub kind: SourceKind,
+    pub wanted: &'static [Wanted],
+    /// Says what the files mean: pure.
+    pub read: fn(&Pages, &mut Sheet),
+}
+
+/// One folder of one tool.
+pub(super) struct Folder {
+    tool: &'static Tool,
+    source: SourceId,
+    shelf: Shelf,
+    told: Told,
+    health: Health,
+    /// It is introduced when there is something in it.
+    is_open: bool,
+    refused: Option<&'static str>,
+    trouble: Option<String>,
+}
+
+impl Folder {
+    /// Names a folder; nothing is read yet.
+    pub fn new(tool: &'static Tool, root: PathBuf, source: SourceId) -> Self {
+        Self {
+            tool,
+            source,
+            shelf: Shelf::new(root, tool.wanted),
+            told: Told::by(source),
+            health: Health::of(source),
+            is_open: false,
+            refused: None,
+            trouble: None,
+        }
+    }
+
+    /// Returns whether this is that tool's folder there.
+    pub fn is(&self, tool: &Tool, root: &std::path::Path) -> bool {
+        self.tool.kind == tool.kind && self.shelf.root() == root
+    }
+
+    /// Tells what became known since it was last asked.
+    pub fn poll(&mut self, now: Stamp, batch: &mut Batch) {
+        if !self.shelf.root().is_dir() {
+            if self.is_open {
+                let what = format!("{} is not there", self.shelf.root().display()).into();
+                self.health.tell(SourceState::Missing { what }, batch);
+            }
+            return;
+        }
+        let changed = self.shelf.look(now);
+        if changed {
+            let mut sheet = Sheet::of(self.source);
+            (self.tool.read)(&self.shelf.pages, &mut sheet);
+            (self.refused, self.trouble) = (sheet.refused(), sheet.trouble());
+            if self.refused.is_none() {
+                self.open(batch);
+                self.told.tell(sheet.entries(), batch);
+            }
+        }
+        if self.shelf.has_bad() {
+            self.open(batch);
+        }
+        if self.is_open {
+            self.health.tell(self.state(now), batch);
+        }
+    }
+
+    pub fn watched(&self) -> Vec<PathBuf> {
+        self.shelf.watched()
+    }
+
+    fn open(&mut self, batch: &mut Batch) {
+        if !std::mem::replace(&mut self.is_open, true) {
+            let root = self.shelf.root().display().to_string().into();
+            batch.facts.push(Fact::source(self.source, SourceFact::Opened { kind: self.tool.kind, root }));
+        }
+    }
+
+    fn state(&self, now: Stamp) -> SourceState {
+        if let Some(why) = self.refused {
+            return SourceState::Corrupt { since: now, what: why.into() };
+        }
+        match (self.shelf.state(now), &self.trouble) {
+            (SourceState::Ok, Some(what)) => SourceState::Partial { what: what.as_str().into() },
+            (state, _) => state,
+        }
+    }
+}
+
+/// Returns what a folder with these files tells: the pure part of a source, for tests.
+pub(super) fn facts(
+    tool: &Tool,
+    files: impl IntoIterator<Item = (String, Vec<u8>)>,
+    source: SourceId,
+) -> Vec<Fact> {
+    let mut sheet = Sheet::of(source);
+    (tool.read)(&Pages::read(files), &mut sheet);
+    if sheet.refused().is_some() {
+        return Vec::new();
+    }
+    sheet.entries().into_iter().flat_map(|entry| entry.facts).collect()
+}

@@ -1,0 +1,10 @@
+//! Other tools' state files: each real shape, every rule of their reading, and files that are cut anywhere.
+
+#![expect(clippy::unwrap_used, reason = "a test fails where something is not there")]
+
+mod deck;
+mod golden;
+mod idumb;
+mod omc;
+mod props;
+mod rules;

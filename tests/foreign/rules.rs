@@ -1,0 +1,240 @@
+//! The rules of reading what others write, each by the case that made it necessary.
+
+use std::fs;
+
+use quarterdeck::model::fact::SourceState;
+use quarterdeck::model::key::NodeKey;
+use quarterdeck::model::status::StatusWord;
+use rstest::rstest;
+
+use super::deck::Deck;
+
+const TRACKING: &str = ".omc/state/subagent-tracking.json";
+const STATE: &str = "specs/state.json";
+
+fn agent(id: &str) -> NodeKey {
+    NodeKey::CliAgent("claude".into(), id.into())
+}
+
+fn tracking(status: &str) -> String {
+    format!(
+        r#"{{"agents":[{{"agent_id":"a0000000000000001","agent_type":"Explore","started_at":"2026-05-20T16:59:00.000Z","status":"{status}"}}],"total_spawned":9}}"#
+    )
+}
+
+fn project(status: &str) -> String {
+    format!(
+        r#"{{"next_project_number":2,"active_projects":[{{"project_number":1,"project_name":"one","status":"{status}"}}]}}"#
+    )
+}
+
+#[test]
+fn an_agent_is_a_string_or_an_object_with_a_name() {
+    let mut deck = Deck::of("idumb");
+    deck.look();
+    for (task, agent) in [("task-1", "idumb-meta-builder"), ("task-2", "idumb-builder")] {
+        assert_eq!(deck.foreign(task).agent.as_deref(), Some(agent));
+    }
+    let handoff = deck.foreign("deleg-1779295800000-1").more().unwrap().handoff.as_ref().unwrap();
+    assert_eq!(handoff.from_agent.as_deref(), Some("idumb-supreme-coordinator"));
+}
+
+#[test]
+fn an_id_is_a_number_or_a_string() {
+    let mut deck = Deck::of("proofchecker");
+    deck.look();
+    assert_eq!(deck.foreign("28").title.as_deref(), Some("28 prove lemma"));
+    assert_eq!(deck.foreign("131").title.as_deref(), Some("131 write guide"));
+}
+
+#[rstest]
+#[case("1779296340000", Some("2026-05-20T16:59:00.000Z"))]
+#[case("1779296340", Some("2026-05-20T16:59:00.000Z"))]
+#[case(r#""1779296340000""#, Some("2026-05-20T16:59:00.000Z"))]
+#[case(r#""2026-05-20T16:59:00Z""#, Some("2026-05-20T16:59:00.000Z"))]
+#[case(r#""2026-05-20T16:59:00""#, Some("2026-05-20T16:59:00.000Z"))]
+#[case(r#""2026-05-20T18:59:00+02:00""#, Some("2026-05-20T16:59:00.000Z"))]
+#[case(r#""$(date -u)""#, None)]
+#[case("null", None)]
+#[case("-4", None)]
+fn a_time_is_milliseconds_seconds_or_iso_and_garbage_is_none(#[case] raw: &str, #[case] read: Option<&str>) {
+    let mut deck = Deck::empty();
+    deck.write(
+        TRACKING,
+        format!(r#"{{"agents":[{{"agent_id":"a1","started_at":{raw},"status":"running"}}]}}"#),
+    );
+    deck.look();
+    let started = deck.node(&agent("a1")).clocks.started;
+    assert_eq!(started.map(|at| at.to_string()).as_deref(), read);
+}
+
+#[test]
+fn a_row_without_an_id_is_counted_and_one_without_a_status_is_unknown() {
+    let mut deck = Deck::of("omc");
+    deck.look();
+    assert_eq!(deck.foreign("1771914373370").status.word(), StatusWord::Unknown);
+    assert!(matches!(deck.state(0), SourceState::Partial { what } if &**what == "1 agent without an id"));
+}
+
+#[rstest]
+#[case("")]
+#[case("{\"agents\":[")]
+#[case("\0\0\0\0")]
+#[case("agents: none")]
+fn an_empty_or_truncated_file_keeps_the_last_good_state_and_recovers(#[case] bad: &str) {
+    let mut deck = Deck::empty();
+    deck.write(TRACKING, tracking("running"));
+    deck.look();
+    deck.write(TRACKING, bad);
+    assert_eq!(deck.look(), 0, "somebody may be writing it");
+    assert_eq!(deck.state(0), &SourceState::Ok);
+    let since = deck.now;
+    deck.look_after(5);
+    assert_eq!(deck.word(&agent("a0000000000000001")), StatusWord::Running);
+    assert!(
+        matches!(deck.state(0), SourceState::Corrupt { since: at, what }
+            if *at == since && what.contains("subagent-tracking.json")),
+        "{:?}",
+        deck.state(0)
+    );
+    deck.write(TRACKING, tracking("completed"));
+    deck.look();
+    assert_eq!(deck.word(&agent("a0000000000000001")), StatusWord::Done);
+    assert_eq!(deck.state(0), &SourceState::Ok);
+}
+
+#[test]
+fn of_concatenated_documents_the_last_whole_one_counts_with_a_warning() {
+    let mut deck = Deck::empty();
+    deck.write(STATE, format!("{}\n{}", project("planned"), project("implementing")));
+    deck.look();
+    assert_eq!(deck.foreign("1").status.word(), StatusWord::Running);
+    assert!(matches!(deck.state(0), SourceState::Partial { what } if what.contains("2 documents")));
+    deck.write(STATE, format!("{}\n{{\"next_project_number\":", project("completed")));
+    deck.look();
+    assert_eq!(deck.foreign("1").status.word(), StatusWord::Done);
+}
+
+#[test]
+fn single_projects_written_over_the_list_do_not_replace_it() {
+    let mut deck = Deck::empty();
+    deck.write(STATE, project("planned"));
+    deck.look();
+    deck.write(
+        STATE,
+        "{\"project_number\":132,\"status\":\"not_started\"}\n{\"project_number\":133,\"status\":\"x\"}",
+    );
+    deck.look();
+    assert_eq!(deck.foreign("1").status.word(), StatusWord::Queued);
+    assert!(matches!(deck.state(0), SourceState::Corrupt { what, .. } if what.contains("single project")));
+}
+
+#[test]
+fn a_file_that_is_replaced_by_another_inode_is_followed() {
+    let mut deck = Deck::empty();
+    deck.write(TRACKING, tracking("running"));
+    deck.look();
+    for status in ["completed", "running", "failed"] {
+        let aside = deck.path(".omc/state/.subagent-tracking.json.tmp.1");
+        fs::write(&aside, tracking(status)).unwrap();
+        fs::rename(&aside, deck.path(TRACKING)).unwrap();
+        assert_eq!(deck.look(), 1);
+    }
+    assert_eq!(deck.word(&agent("a0000000000000001")), StatusWord::Failed);
+}
+
+#[test]
+fn a_project_may_have_several_roots_and_what_is_installed_is_not_searched() {
+    let mut deck = Deck::of("omc");
+    deck.write(
+        "services/web/.omc/state/subagent-tracking.json",
+        tracking("completed").replace("a0000000000000001", "a9"),
+    );
+    deck.look();
+    let sources: Vec<String> = deck.model.sources().map(|(_, source)| source.root.to_string()).collect();
+    assert_eq!(sources.len(), 4, "{sources:?}");
+    assert_eq!(deck.word(&agent("a9")), StatusWord::Done);
+    assert_eq!(deck.word(&agent("b0000000000000009")), StatusWord::Done);
+    assert_eq!(deck.model.find(&agent("c0000000000000009")), None, "in node_modules");
+}
+
+#[test]
+fn a_tool_that_begins_later_is_found() {
+    let mut deck = Deck::empty();
+    fs::create_dir_all(deck.path("deep/down")).unwrap();
+    assert_eq!(deck.look(), 0);
+    deck.write(TRACKING, tracking("running"));
+    deck.look();
+    assert_eq!(deck.word(&agent("a0000000000000001")), StatusWord::Running, "at the top: at once");
+    deck.write("deep/down/specs/state.json", project("planned"));
+    deck.look_after(61);
+    assert_eq!(deck.foreign("1").status.word(), StatusWord::Queued);
+}
+
+#[test]
+fn half_of_the_last_line_of_a_log_waits_for_its_end() {
+    let session = NodeKey::CliSession("claude".into(), "s1".into());
+    let log = ".omc/state/agent-replay-s1.jsonl";
+    let mut deck = Deck::empty();
+    deck.write(".omc/sessions/s1.json", r#"{"session_id":"s1","ended_at":"2026-05-20T16:00:00Z"}"#);
+    deck.write(log, "{\"t\":0,\"agent\":\"system\",\"event\":\"mode_change\"}\n{\"t\":0,\"agent\":\"sys");
+    deck.look();
+    assert_eq!(deck.node(&session).timeline.len(), 1);
+    deck.write(
+        log,
+        "{\"t\":0,\"agent\":\"system\",\"event\":\"mode_change\"}\n{\"t\":0,\"agent\":\"system\",\"event\":\"skill_invoked\"}\n",
+    );
+    deck.look();
+    let events: Vec<&str> = deck.node(&session).timeline.iter().map(|moment| &*moment.name).collect();
+    assert_eq!(events, ["mode_change", "skill_invoked"]);
+}
+
+#[test]
+fn escape_sequences_in_an_error_text_are_gone() {
+    let mut deck = Deck::of("omc");
+    deck.look();
+    let session = NodeKey::CliSession("claude".into(), "5e551001-0000-4000-8000-000000000001".into());
+    let failed = deck.node(&session).timeline.iter().find(|moment| &*moment.name == "tool failed").unwrap();
+    assert_eq!(failed.note.as_deref(), Some("Bash: Exit code 2 no such file"));
+}
+
+#[test]
+fn rows_count_and_counters_do_not() {
+    let mut deck = Deck::empty();
+    deck.write(TRACKING, tracking("running"));
+    deck.look();
+    let group = deck.foreign("agents of no known session");
+    assert_eq!(group.children().len(), 1, "total_spawned says 9");
+    assert_eq!(group.progress().and_then(|progress| progress.total), Some(1));
+}
+
+#[test]
+fn the_time_of_a_replayed_event_is_not_believed() {
+    let mut deck = Deck::of("omc");
+    deck.look();
+    let session = NodeKey::CliSession("claude".into(), "5e551001-0000-4000-8000-000000000001".into());
+    let replayed: Vec<_> = deck.node(&session).timeline.iter().filter(|moment| moment.seq.0 > 0).collect();
+    assert_eq!(replayed.len(), 6);
+    assert!(replayed.iter().all(|moment| moment.at.is_none()));
+    assert!(replayed.is_sorted_by_key(|moment| moment.seq), "in the order of the lines");
+}
+
+#[test]
+fn a_folder_that_vanishes_keeps_what_it_told_and_says_so() {
+    let mut deck = Deck::empty();
+    deck.write(TRACKING, tracking("completed"));
+    deck.look();
+    fs::remove_dir_all(deck.path(".omc")).unwrap();
+    deck.look();
+    assert_eq!(deck.word(&agent("a0000000000000001")), StatusWord::Done);
+    assert!(matches!(deck.state(0), SourceState::Missing { .. }));
+}
+
+#[test]
+fn a_file_of_the_same_name_that_is_something_else_is_no_source() {
+    let mut deck = Deck::empty();
+    deck.write(STATE, r#"{"pokemon":[1,2,3]}"#);
+    deck.write(".claude/dev-docs/tasks.json", r#"{"todo":[1,2]}"#);
+    assert_eq!(deck.look(), 0);
+    assert_eq!(deck.model.sources().count(), 0);
+}
