@@ -17,7 +17,7 @@ use super::name::Name;
 use super::rollup::Rollup;
 use super::status::Status;
 use super::time::Stamp;
-use super::usage::{Spend, Tokens, Usd};
+use super::usage::{Context, Spend, Tokens, Usd};
 
 /// What a node is. The order is that of belief: where sources differ, the greater kind stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -115,6 +115,7 @@ pub struct More {
     pub workspace: Option<Box<str>>,
     pub command: Option<Box<str>>,
     pub budget: Option<Budget>,
+    pub context: Option<Context>,
     pub questions: Vec<Question>,
     pub receipts: Vec<CommandId>,
 }

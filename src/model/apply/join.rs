@@ -158,6 +158,7 @@ fn absorb_more(mine: &mut More, other: More) {
     fill(&mut mine.workspace, other.workspace);
     fill(&mut mine.command, other.command);
     fill(&mut mine.budget, other.budget);
+    fill(&mut mine.context, other.context);
     if mine.path.is_empty() {
         mine.path = other.path;
     }
