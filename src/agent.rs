@@ -4,13 +4,16 @@
 //! agent's stdin. It reads no file and no clock, so what a crash interrupted is read again to the same lines.
 //! Not for processes: those are the session room's.
 
+pub mod codex;
 pub mod command;
 pub mod config;
+pub mod excerpt;
 pub mod lines;
 pub mod log;
 pub mod run;
 pub mod simulated;
 pub mod trail;
+mod wire;
 
 use log::{LogLine, Origin};
 

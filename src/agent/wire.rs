@@ -1,0 +1,21 @@
+//! Reading lines of JSON that agents wrote: only what is asked for is parsed, and what is odd is not told.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::model::time::Stamp;
+
+/// Reads a line, or a part of one, as what it is hoped to be.
+pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
+    serde_json::from_str(text).ok()
+}
+
+/// Reads a part of a line as what it is hoped to be.
+pub fn part<'a, T: Deserialize<'a>>(raw: Option<&'a RawValue>) -> Option<T> {
+    read(raw?.get())
+}
+
+/// Returns a moment in any form: text, seconds or milliseconds.
+pub fn stamp(raw: Option<&RawValue>) -> Option<Stamp> {
+    part(raw)
+}
