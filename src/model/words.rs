@@ -38,13 +38,17 @@ pub fn meaning(source: SourceKind, field: Field, word: &str) -> StatusWord {
 
 #[expect(clippy::match_same_arms, reason = "a table: rows are grouped by place and meaning, not by result")]
 fn look_up(source: SourceKind, field: Field, word: &str) -> StatusWord {
-    use SourceKind::{Idumb, Plain};
+    use SourceKind::{Codex, Gemini, Idumb, OpenCode, Plain};
     use StatusWord as W;
     match (source, field, word) {
         // A delegation record that was made and not yet accepted.
         (Idumb | Plain, Field::Delegation, "pending") => W::Offered,
         // Results of a planning or preparing agent, not states of a task.
         (_, Field::Return, "planned" | "ready") => W::Done,
+        // A turn that a person broke off; it may be taken up again.
+        (Codex | OpenCode, Field::Session, "interrupted") => W::Cancelled,
+        // Its model said something and called no tool: what it says last is the answer.
+        (Codex | Gemini, Field::Session, "answered") => W::Done,
 
         (_, _, "pending" | "queued" | "planned" | "not_started" | "ready" | "waiting" | "draft") => W::Queued,
         (_, _, "idle" | "todo" | "tasks_created") => W::Queued,
@@ -88,6 +92,8 @@ mod tests {
     #[case(SourceKind::MultiAgentTemplate, Field::Task, "In Progress", StatusWord::Running)]
     #[case(SourceKind::Plain, Field::Session, "timeout", StatusWord::TimedOut)]
     #[case(SourceKind::Plain, Field::Session, "SUCCESS", StatusWord::Done)]
+    #[case(SourceKind::Codex, Field::Session, "interrupted", StatusWord::Cancelled)]
+    #[case(SourceKind::Gemini, Field::Session, "answered", StatusWord::Done)]
     #[case(SourceKind::Engine, Field::Task, "timed-out", StatusWord::TimedOut)]
     #[case(SourceKind::Engine, Field::Task, "sung", StatusWord::Unknown)]
     #[case(SourceKind::Plain, Field::Task, "", StatusWord::Unknown)]

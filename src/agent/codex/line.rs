@@ -45,6 +45,7 @@ pub(super) struct Meta {
     pub id: String,
     pub parent_thread_id: Option<String>,
     pub forked_from_id: Option<String>,
+    #[serde(default, deserialize_with = "wire::lenient")]
     pub timestamp: Option<Stamp>,
     pub cwd: Option<String>,
     pub agent_nickname: Option<String>,
@@ -116,7 +117,7 @@ pub(super) struct TurnItem<'a> {
     pub content: Option<&'a RawValue>,
     #[serde(borrow)]
     pub tool: Option<Cow<'a, str>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "wire::lenient")]
     pub receiver_agents: Vec<Receiver>,
     pub prompt: Option<String>,
     pub agent_thread_id: Option<String>,
@@ -139,7 +140,8 @@ pub(super) struct Item<'a> {
     pub role: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub content: Option<&'a RawValue>,
-    pub summary: Option<Vec<Piece>>,
+    #[serde(default, deserialize_with = "wire::lenient")]
+    pub summary: Vec<Piece>,
     #[serde(borrow)]
     pub name: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -206,6 +208,7 @@ pub(super) struct UsageRecord<'a> {
 pub(super) struct Counted {
     pub total_token_usage: Option<Charge>,
     pub last_token_usage: Option<Charge>,
+    #[serde(default, deserialize_with = "wire::lenient")]
     pub model_context_window: Option<u64>,
 }
 
@@ -213,23 +216,29 @@ pub(super) struct Counted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Charge {
-    input_tokens: u64,
-    cached_input_tokens: u64,
-    cache_write_input_tokens: u64,
-    output_tokens: u64,
-    reasoning_output_tokens: u64,
-    pub total_tokens: u64,
+    #[serde(rename = "input_tokens", deserialize_with = "wire::lenient")]
+    input: u64,
+    #[serde(rename = "cached_input_tokens", deserialize_with = "wire::lenient")]
+    cached: u64,
+    #[serde(rename = "cache_write_input_tokens", deserialize_with = "wire::lenient")]
+    written: u64,
+    #[serde(rename = "output_tokens", deserialize_with = "wire::lenient")]
+    output: u64,
+    #[serde(rename = "reasoning_output_tokens", deserialize_with = "wire::lenient")]
+    reasoning: u64,
+    #[serde(rename = "total_tokens", deserialize_with = "wire::lenient")]
+    pub total: u64,
 }
 
 impl Charge {
     /// Returns the counts as ours: each token in one of them only, reasoning apart.
     pub fn tokens(&self) -> Tokens {
-        let cached = self.cached_input_tokens.saturating_add(self.cache_write_input_tokens);
+        let cached = self.cached.saturating_add(self.written);
         Tokens::default()
-            .with(Count::Input, self.input_tokens.saturating_sub(cached))
-            .with(Count::Output, self.output_tokens)
-            .with(Count::CacheRead, self.cached_input_tokens)
-            .with(Count::CacheWrite, self.cache_write_input_tokens)
-            .with(Count::Reasoning, self.reasoning_output_tokens)
+            .with(Count::Input, self.input.saturating_sub(cached))
+            .with(Count::Output, self.output)
+            .with(Count::CacheRead, self.cached)
+            .with(Count::CacheWrite, self.written)
+            .with(Count::Reasoning, self.reasoning)
     }
 }

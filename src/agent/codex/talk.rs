@@ -56,7 +56,7 @@ fn entry(item: &Item<'_>) -> Option<Entry> {
             (!text.is_empty()).then_some(Entry::Output { text, cut: 0 })
         }
         "reasoning" => {
-            let pieces = item.summary.iter().flatten().filter_map(|piece| piece.text.as_deref());
+            let pieces = item.summary.iter().filter_map(|piece| piece.text.as_deref());
             let text = pieces.collect::<Vec<_>>().join("\n");
             (!text.is_empty()).then_some(Entry::Thought { text })
         }

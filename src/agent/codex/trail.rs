@@ -29,6 +29,8 @@ pub struct Rollout {
     /// Whether each response has a record of its own: then the running counts only repeat them.
     has_records: bool,
     is_titled: bool,
+    /// Whether turns are told to begin and end; older versions tell neither.
+    has_turns: bool,
     /// What the turn that runs complained about.
     #[serde(skip_serializing_if = "Option::is_none")]
     complaint: Option<Box<str>>,
@@ -72,6 +74,7 @@ impl Trail for Rollout {
                     && let Some(tool) = item.tool()
                 {
                     voice.acts(excerpt::action(tool, &excerpt::purpose(&item.input())));
+                    self.goes_on("running", &mut voice);
                 }
             }
             "token_usage_record" => {
@@ -142,7 +145,7 @@ impl Rollout {
         }
         match &*event.kind {
             "task_started" | "turn_started" => {
-                self.complaint = None;
+                (self.complaint, self.has_turns) = (None, true);
                 voice.stands("running", None);
             }
             "task_complete" | "turn_complete" => self.complete(event, voice),
@@ -151,7 +154,11 @@ impl Rollout {
                 voice.stands("interrupted", why);
             }
             "error" => self.complaint = event.message.as_deref().map(Into::into),
-            "user_message" => self.title(event.message.as_deref().unwrap_or_default(), voice),
+            "user_message" => {
+                self.title(event.message.as_deref().unwrap_or_default(), voice);
+                self.goes_on("running", voice);
+            }
+            "agent_message" => self.goes_on("answered", voice),
             "item_completed" => {
                 if let Some(item) = wire::part::<TurnItem<'_>>(event.item) {
                     self.item(&item, voice);
@@ -197,6 +204,13 @@ impl Rollout {
         }
     }
 
+    /// How a thread stands whose turns are not told.
+    fn goes_on(&self, word: &'static str, voice: &mut Voice<'_>) {
+        if !self.has_turns {
+            voice.stands(word, None);
+        }
+    }
+
     /// The first thing that a person says is what a thread is about.
     fn title(&mut self, prompt: &str, voice: &mut Voice<'_>) {
         if !self.is_titled
@@ -210,7 +224,7 @@ impl Rollout {
     /// What one response was charged, by its id.
     fn charge(&mut self, record: &UsageRecord<'_>, copied: bool, voice: &mut Voice<'_>) {
         if let Some(total) = &record.thread_token_usage {
-            self.charged = total.total_tokens;
+            self.charged = total.total;
         }
         let is_own = record.thread_id.as_deref().is_none_or(|thread| thread == voice.thread);
         if copied || !is_own {
@@ -224,7 +238,7 @@ impl Rollout {
 
     /// A running count: the same as before is told again.
     fn count(&mut self, counted: &Counted, copied: bool, voice: &mut Voice<'_>) {
-        let total = counted.total_token_usage.as_ref().map(|total| total.total_tokens);
+        let total = counted.total_token_usage.as_ref().map(|total| total.total);
         // A smaller count than before is one that began anew.
         let grown = total.is_some_and(|total| total != self.charged);
         self.charged = total.unwrap_or(self.charged);
@@ -236,7 +250,7 @@ impl Rollout {
             let id = format!("{}+{}", voice.thread, self.charged);
             voice.uses(&id, self.model.as_deref(), last.tokens());
         }
-        let (used, size) = (last.total_tokens, counted.model_context_window);
+        let (used, size) = (last.total, counted.model_context_window);
         voice.says(NodeFact::Filled(Context { used, size }));
     }
 }

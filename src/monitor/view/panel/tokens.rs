@@ -112,8 +112,8 @@ fn budget(scene: &Scene<'_>, node: &Node, spend: &Spend, rate: Option<u64>, widt
     let set = node.more().and_then(|more| more.budget.as_ref());
     let Some(gauge) = set.and_then(|set| Gauge::of(set, spend)) else {
         let filler = context(scene, node).unwrap_or_else(|| span("no budget set", scene.style(Role::Faint)));
-        let spent = span(format!("{} tokens", spent_tokens(spend)), scene.style(Role::Tokens));
-        return row(vec![spent, filler], width);
+        let amount = span(format!("{} tokens", spent_tokens(spend)), scene.style(Role::Tokens));
+        return row(vec![amount, filler], width);
     };
     let amount = |nanos: u64| dollars(nanos);
     let text = if gauge.is_tokens {
