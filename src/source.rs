@@ -4,8 +4,10 @@
 //! [`whole`]-file reader, [`loose`] values and the frame of [`trails`] are shared by all of them, and a [`feed`] is followed by a
 //! thread of its own.
 
+pub mod codex;
 pub mod feed;
 pub mod follow;
+pub mod gemini;
 mod health;
 pub mod journal;
 #[cfg(test)]

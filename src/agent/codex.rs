@@ -23,3 +23,16 @@ pub const TOOL: &str = "codex";
 pub fn key(thread: &str) -> NodeKey {
     NodeKey::CliSession(TOOL.into(), Arc::from(thread))
 }
+
+/// Returns the thread that a rollout belongs to, as its name tells: `rollout-TIME-THREAD.jsonl`.
+pub fn thread_of(file_name: &str) -> Option<&str> {
+    const ID: usize = 36;
+    let name = file_name.strip_prefix("rollout-")?.strip_suffix(".jsonl")?;
+    name.get(name.len().checked_sub(ID)?..)
+}
+
+/// Returns the folder in which a thread was begun, as the first line of its rollout tells.
+pub fn workspace_of(first_line: &str) -> Option<String> {
+    let record: line::Record<'_> = wire::read(first_line)?;
+    wire::part::<line::Meta>(record.payload)?.cwd
+}

@@ -78,6 +78,19 @@ pub enum Process {
     Gone,
 }
 
+/// Returns how long an agent that is said to run may be silent before it counts as stale, in milliseconds.
+///
+/// Whose process is gone never says anything again. Whose process lives may use a tool that takes long, and a
+/// tool that keeps no list of its processes leaves only its silence to judge by.
+pub fn patience(process: Process) -> u64 {
+    const MINUTE: u64 = 60_000;
+    match process {
+        Process::Gone => 1,
+        Process::Unknown => 10 * MINUTE,
+        Process::Alive { .. } => 60 * MINUTE,
+    }
+}
+
 /// Makes readable what was said and done, for the panels of the one node that a person looks at.
 pub trait Talk: Send {
     /// Takes one line of the same file.

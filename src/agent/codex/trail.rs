@@ -8,8 +8,8 @@ use super::replay::Replay;
 use super::{TOOL, key, wire};
 use crate::agent::excerpt;
 use crate::agent::lines::Line;
-use crate::agent::trail::{Said, Trail};
-use crate::model::fact::{Action, Clock, Description, NodeFact, Scope, StatusReport, UsageReport};
+use crate::agent::trail::{Beside, Said, Trail, patience};
+use crate::model::fact::{Action, Clock, Description, NodeFact, StatusReport, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::node::NodeKind;
 use crate::model::time::Stamp;
@@ -31,6 +31,8 @@ pub struct Rollout {
     is_titled: bool,
     /// Whether turns are told to begin and end; older versions tell neither.
     has_turns: bool,
+    /// Whether it was last told to work.
+    is_running: bool,
     /// What the turn that runs complained about.
     #[serde(skip_serializing_if = "Option::is_none")]
     complaint: Option<Box<str>>,
@@ -74,7 +76,7 @@ impl Trail for Rollout {
                     && let Some(tool) = item.tool()
                 {
                     voice.acts(excerpt::action(tool, &excerpt::purpose(&item.input())));
-                    self.goes_on("running", &mut voice);
+                    self.goes_on(&mut voice);
                 }
             }
             "token_usage_record" => {
@@ -84,6 +86,13 @@ impl Trail for Rollout {
                 }
             }
             _ => {}
+        }
+    }
+
+    fn conclude(&self, beside: &Beside<'_>, say: &mut Vec<Said>) {
+        if let Some(thread) = self.replay.thread.as_deref().filter(|_| self.is_running) {
+            let patience = patience(beside.process);
+            say.push(Said::of(None, key(thread), NodeFact::MaySleep(patience)));
         }
     }
 
@@ -145,20 +154,25 @@ impl Rollout {
         }
         match &*event.kind {
             "task_started" | "turn_started" => {
-                (self.complaint, self.has_turns) = (None, true);
+                (self.complaint, self.has_turns, self.is_running) = (None, true, true);
                 voice.stands("running", None);
             }
             "task_complete" | "turn_complete" => self.complete(event, voice),
             "turn_aborted" => {
                 let why = event.reason.as_deref().filter(|reason| *reason != "interrupted").map(str::to_owned);
+                self.is_running = false;
                 voice.stands("interrupted", why);
             }
             "error" => self.complaint = event.message.as_deref().map(Into::into),
             "user_message" => {
                 self.title(event.message.as_deref().unwrap_or_default(), voice);
-                self.goes_on("running", voice);
+                self.goes_on(voice);
             }
-            "agent_message" => self.goes_on("answered", voice),
+            "agent_message" if !self.has_turns => {
+                voice.returns(event.message.as_deref().unwrap_or_default());
+                voice.stands("answered", None);
+                self.is_running = false;
+            }
             "item_completed" => {
                 if let Some(item) = wire::part::<TurnItem<'_>>(event.item) {
                     self.item(&item, voice);
@@ -173,10 +187,8 @@ impl Rollout {
         let message = event.last_agent_message.as_deref().filter(|message| !message.is_empty());
         // Older versions tell the error before, and then that the turn is complete.
         let complaint = self.complaint.take().filter(|_| message.is_none());
-        if let Some(message) = message {
-            let outcome = Outcome { summary: Some(message.to_owned()), ..Outcome::default() };
-            voice.says(NodeFact::Returned(Box::new(outcome)));
-        }
+        voice.returns(message.unwrap_or_default());
+        self.is_running = false;
         match (failure, complaint) {
             (Some(failure), _) => voice.stands("failed", failure.message),
             (None, Some(complaint)) => voice.stands("failed", Some(complaint.into())),
@@ -204,10 +216,11 @@ impl Rollout {
         }
     }
 
-    /// How a thread stands whose turns are not told.
-    fn goes_on(&self, word: &'static str, voice: &mut Voice<'_>) {
+    /// A thread whose turns are not told is seen to work.
+    fn goes_on(&mut self, voice: &mut Voice<'_>) {
         if !self.has_turns {
-            voice.stands(word, None);
+            self.is_running = true;
+            voice.stands("running", None);
         }
     }
 
@@ -275,13 +288,20 @@ impl Voice<'_> {
         self.says(NodeFact::Status(StatusReport { why, ..StatusReport::of(Field::Session, word) }));
     }
 
+    fn returns(&mut self, summary: &str) {
+        if !summary.is_empty() {
+            let outcome = Outcome { summary: Some(summary.to_owned()), ..Outcome::default() };
+            self.says(NodeFact::Returned(Box::new(outcome)));
+        }
+    }
+
     fn acts(&mut self, last: String) {
         self.says(NodeFact::Active(Action { last: Some(last), next: None }));
     }
 
     fn uses(&mut self, id: &str, model: Option<&str>, tokens: Tokens) {
         let model = model.map(Into::into);
-        let report = UsageReport { id: Some(id.into()), scope: Scope::Message, model, tokens, cost: None };
+        let report = UsageReport { id: Some(id.into()), model, tokens, ..UsageReport::default() };
         self.says(NodeFact::Used(Box::new(report)));
     }
 
@@ -292,7 +312,8 @@ impl Voice<'_> {
         say(NodeFact::Seen(NodeKind::Agent));
         say(NodeFact::Under(under));
         let (agent, path) = (agent.map(Into::into), path.map(steps));
-        say(NodeFact::Described(Box::new(Description { title, agent, path, ..Description::default() })));
+        let provider = Some(TOOL.into());
+        say(NodeFact::Described(Box::new(Description { title, agent, provider, path, ..Description::default() })));
     }
 }
 

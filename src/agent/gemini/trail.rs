@@ -7,8 +7,8 @@ use super::record::{Call, Header, Message, Patch, Record};
 use super::{TOOL, key};
 use crate::agent::excerpt;
 use crate::agent::lines::Line;
-use crate::agent::trail::{Said, Trail};
-use crate::model::fact::{Action, Clock, Description, NodeFact, Scope, StatusReport, UsageReport};
+use crate::agent::trail::{Beside, Said, Trail, patience};
+use crate::model::fact::{Action, Clock, Description, NodeFact, StatusReport, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::node::NodeKind;
 use crate::model::time::Stamp;
@@ -20,6 +20,9 @@ const INVOKE: &str = "invoke_agent";
 const COMPLETE: &str = "complete_task";
 /// How a message begins that only sets the scene.
 const SCENE: &str = "<session_context>";
+
+/// What stands before the task in the prompt of some sub-agents.
+const OBJECTIVE: &str = "<objective>";
 
 /// Reads a chat file.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -37,6 +40,8 @@ pub struct Chat {
     model: Option<Box<str>>,
     is_subagent: bool,
     is_titled: bool,
+    /// Whether it was last told to work.
+    is_running: bool,
     /// The latest moment of which anything was said.
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<Stamp>,
@@ -66,6 +71,12 @@ impl Trail for Chat {
         }
         for message in &record.messages {
             self.message(message, say);
+        }
+    }
+
+    fn conclude(&self, beside: &Beside<'_>, say: &mut Vec<Said>) {
+        if let Some(session) = self.session.as_deref().filter(|_| self.is_running) {
+            say.push(Said::of(None, key(session), NodeFact::MaySleep(patience(beside.process))));
         }
     }
 
@@ -126,9 +137,9 @@ impl Chat {
         let Some(session) = self.session.clone() else { return };
         let mut voice = Voice { at: self.at, session: &session, say };
         if self.is_subagent {
-            let outcome = Outcome { summary: Some(summary.to_owned()), ..Outcome::default() };
-            voice.says(NodeFact::Returned(Box::new(outcome)));
+            voice.returns(summary);
             voice.stands("completed", None);
+            self.is_running = false;
         } else if let Some(title) = excerpt::title(summary) {
             self.is_titled = true;
             voice.describes(Description { title: Some(title), ..Description::default() });
@@ -148,21 +159,30 @@ impl Chat {
             Some("user") if text.starts_with(SCENE) => {}
             Some("user") => {
                 if !self.is_titled
-                    && let Some(title) = excerpt::title(&text)
+                    && let Some(title) = excerpt::title(text.split_once(OBJECTIVE).map_or(&*text, |(_, what)| what))
                 {
                     self.is_titled = true;
                     voice.describes(Description { title: Some(title), ..Description::default() });
                 }
                 voice.stands("running", None);
+                self.is_running = true;
             }
             Some("gemini") => {
                 for call in calls {
                     voice.calls(call);
                 }
                 let is_done = calls.iter().any(|call| call.name == COMPLETE && call.worked());
-                voice.stands(standing(&text, !calls.is_empty(), is_done), None);
+                let word = standing(&text, !calls.is_empty(), is_done);
+                if word == "answered" && !self.is_subagent {
+                    voice.returns(&text);
+                }
+                voice.stands(word, None);
+                self.is_running = word == "running";
             }
-            Some("error") => voice.stands("error", excerpt::title(&text)),
+            Some("error") => {
+                voice.stands("error", excerpt::title(&text));
+                self.is_running = false;
+            }
             _ => {}
         }
     }
@@ -179,7 +199,7 @@ impl Chat {
         let model = message.model.as_deref().or(self.model.as_deref()).map(Into::into);
         let id = message.id.as_deref().map(Into::into);
         let tokens = charge.tokens();
-        let report = UsageReport { id, scope: Scope::Message, model, tokens, cost: None };
+        let report = UsageReport { id, model, tokens, ..UsageReport::default() };
         voice.says(NodeFact::Used(Box::new(report)));
         voice.says(NodeFact::Filled(Context { used: charge.used(), size: None }));
     }
@@ -223,6 +243,11 @@ impl Voice<'_> {
         self.says(NodeFact::Status(StatusReport { why, ..StatusReport::of(Field::Session, word) }));
     }
 
+    fn returns(&mut self, summary: &str) {
+        let outcome = Outcome { summary: Some(summary.to_owned()), ..Outcome::default() };
+        self.says(NodeFact::Returned(Box::new(outcome)));
+    }
+
     fn calls(&mut self, call: &Call) {
         let last = excerpt::action(&call.name, &excerpt::purpose(&call.args));
         self.says(NodeFact::Active(Action { last: Some(last), next: None }));
@@ -243,7 +268,8 @@ impl Voice<'_> {
         let text = |name: &str| call.args.get(name).and_then(Value::as_str);
         let agent = text("agent_name").map(Into::into);
         let title = text("prompt").and_then(excerpt::title);
-        say(NodeFact::Described(Box::new(Description { title, agent, ..Description::default() })));
+        let provider = Some(TOOL.into());
+        say(NodeFact::Described(Box::new(Description { title, agent, provider, ..Description::default() })));
         let status = |word: &'static str, why: Option<&str>| {
             let why = why.map(str::to_owned);
             NodeFact::Status(StatusReport { why, ..StatusReport::of(Field::Session, word) })

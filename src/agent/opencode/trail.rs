@@ -5,7 +5,7 @@ use super::{TOOL, key};
 use crate::agent::excerpt;
 use crate::agent::trail::Said;
 use crate::agent::wire;
-use crate::model::fact::{Action, Clock, Description, NodeFact, Scope, StatusReport, UsageReport};
+use crate::model::fact::{Action, Clock, Description, NodeFact, StatusReport, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::node::NodeKind;
 use crate::model::time::Stamp;
@@ -80,7 +80,7 @@ pub fn message(row: &MessageRow, began: Option<Stamp>, say: &mut Vec<Said>) -> S
         let tokens = charge.tokens();
         let used = tokens.total();
         let report =
-            UsageReport { id, scope: Scope::Message, model: model.map(Into::into), tokens, cost };
+            UsageReport { id, model: model.map(Into::into), tokens, cost, ..UsageReport::default() };
         says(NodeFact::Used(Box::new(report)));
         says(NodeFact::Filled(Context { used, size: None }));
     }
