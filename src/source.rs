@@ -13,6 +13,7 @@ pub mod journal;
 #[cfg(test)]
 mod journal_tests;
 pub mod loose;
+pub mod opencode;
 pub mod past;
 pub mod plain;
 pub mod tail;

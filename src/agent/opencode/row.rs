@@ -59,6 +59,11 @@ impl MessageRow {
         let File { id, session } = wire::read(&text)?;
         Some(Self { id, session, data: text })
     }
+
+    /// Returns whether an agent wrote it, not a person.
+    pub fn is_agents(&self) -> bool {
+        wire::read::<Message>(&self.data).is_some_and(|message| message.role == "assistant")
+    }
 }
 
 /// A part of a message.
