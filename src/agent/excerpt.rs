@@ -30,8 +30,20 @@ pub fn brief_value(value: &Value) -> String {
 pub fn purpose(input: &Value) -> String {
     /// What tools call the thing that they are used on, the most telling first.
     const TELLING: [&str; 14] = [
-        "command", "cmd", "file_path", "filePath", "path", "dir_path", "pattern", "query", "url", "description",
-        "agent_name", "task_name", "message", "prompt",
+        "command",
+        "cmd",
+        "file_path",
+        "filePath",
+        "path",
+        "dir_path",
+        "pattern",
+        "query",
+        "url",
+        "description",
+        "agent_name",
+        "task_name",
+        "message",
+        "prompt",
     ];
     let telling = TELLING.iter().find_map(|name| input.get(*name));
     match telling {
@@ -73,7 +85,10 @@ mod tests {
 
     #[test]
     fn an_action_names_the_tool_and_what_it_is_used_on() {
-        assert_eq!(action("shell", &purpose(&json!({"workdir": "/", "command": ["ls", "-l"]}))), "shell: ls -l");
+        assert_eq!(
+            action("shell", &purpose(&json!({"workdir": "/", "command": ["ls", "-l"]}))),
+            "shell: ls -l"
+        );
         assert_eq!(action("read", &purpose(&json!({"file_path": "a.rs"}))), "read: a.rs");
         assert_eq!(action("stop", &purpose(&Value::Null)), "stop");
         assert_eq!(action("odd", &purpose(&json!([1, 2]))), "odd: [1,2]");

@@ -148,7 +148,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let homes = Homes { codex: Some(folder.path().to_owned()), ..Homes::default() };
         let mut codex = Codex::new(&homes).unwrap();
-        let [mine, dead, none] = ["0001", "0002", "0003"].map(|id| format!("01a1e557-bc72-77c0-8b9b-57ec488b{id}"));
+        let [mine, dead, none] =
+            ["0001", "0002", "0003"].map(|id| format!("01a1e557-bc72-77c0-8b9b-57ec488b{id}"));
         let trail = |id: &str| PathBuf::from(format!("/x/rollout-2026-11-16T17-11-35-{id}.jsonl"));
         assert!(!codex.look_around());
         assert_eq!(codex.process(&trail(&mine)), Process::Unknown, "no version here locks");

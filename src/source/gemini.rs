@@ -61,10 +61,11 @@ impl Tool for Gemini {
     }
 
     fn sort(&self, path: &Path, is_folder: bool) -> Sort {
+        let is_chat = path.extension() == Some(OsStr::new("jsonl"));
         match (is_folder, self.steps(path).as_slice()) {
             (true, [] | [_] | [_, "chats"] | [_, "chats", _]) => Sort::Folder,
-            (false, [_, "chats", name]) if name.starts_with("session-") && name.ends_with(".jsonl") => Sort::Trail,
-            (false, [_, "chats", _, name]) if name.ends_with(".jsonl") => Sort::Trail,
+            (false, [_, "chats", name]) if is_chat && name.starts_with("session-") => Sort::Trail,
+            (false, [_, "chats", _, _]) if is_chat => Sort::Trail,
             (_, _) => Sort::Other,
         }
     }

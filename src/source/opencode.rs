@@ -146,7 +146,8 @@ impl OpenCode {
     }
 
     fn tell_message(&mut self, row: Numbered, said: &mut Vec<Said>) -> Result<(), String> {
-        let Some(session) = self.sessions.get_mut(&row.message.session).filter(|known| known.is_wanted) else {
+        let Some(session) = self.sessions.get_mut(&row.message.session).filter(|known| known.is_wanted)
+        else {
             return Ok(());
         };
         let mut told = Vec::new();
@@ -179,7 +180,9 @@ impl OpenCode {
 
     fn tell(&mut self, said: Vec<Said>, batch: &mut Batch) {
         let mut fold = Fold::default();
-        said.into_iter().for_each(|said| fold.take(said));
+        for said in said {
+            fold.take(said);
+        }
         self.teller.tell(OWNER, &fold, batch);
     }
 

@@ -34,7 +34,8 @@ fn codex_home(home: &Path) -> PathBuf {
     fs::create_dir_all(&day).unwrap();
     for file in crate::codex::FILES {
         let text = bytes(file);
-        let first: serde_json::Value = serde_json::from_slice(text.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
+        let first: serde_json::Value =
+            serde_json::from_slice(text.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
         let thread = first["payload"]["id"].as_str().unwrap();
         fs::write(day.join(format!("rollout-2026-11-02T09-00-00-{thread}.jsonl")), text).unwrap();
     }
@@ -138,7 +139,11 @@ fn a_chat_and_its_agents_are_one_tree_with_their_prices() {
     gemini_home(home.path());
     let model = told(&mut chats(home.path(), Scope::All));
     assert_eq!(own(&model, &gemini::key(CHAT)), [875, 189, 12_200, 0]);
-    assert_eq!(word(&model, &gemini::key(PART_B)), Some(StatusWord::Failed), "as the call that invoked it says");
+    assert_eq!(
+        word(&model, &gemini::key(PART_B)),
+        Some(StatusWord::Failed),
+        "as the call that invoked it says"
+    );
     let node = model.get(model.find(&gemini::key(PART_B)).unwrap()).unwrap();
     // 2.5-pro: 1,000 in at $1.25, 120 out at $10, 7,000 cached at $0.125 a million.
     assert_eq!(node.own_spend().cost.0, 1_250_000 + 1_200_000 + 875_000);

@@ -131,7 +131,12 @@ fn two(deck: &Deck) {
     deck.message("msg_1", "ses_a", &user(1));
     deck.part("prt_1", "msg_1", "ses_a", &text("Use sub-agents."));
     deck.message("msg_2", "ses_a", &said(10, Some(900), Some("tool-calls"), [600, 90, 30, 5000], 0.0051));
-    deck.part("prt_2", "msg_2", "ses_a", &tool("task", "completed", &json!({"description": "Part A", "prompt": "…"})));
+    deck.part(
+        "prt_2",
+        "msg_2",
+        "ses_a",
+        &tool("task", "completed", &json!({"description": "Part A", "prompt": "…"})),
+    );
     deck.session("ses_b", Some("ses_a"), "Part A (@general subagent)", "general", 20);
     deck.message("msg_3", "ses_b", &said(30, Some(800), Some("stop"), [900, 40, 20, 3000], 0.0045));
     deck.part("prt_3", "msg_3", "ses_b", &tool("bash", "completed", &json!({"command": "echo part-A"})));
@@ -233,11 +238,16 @@ fn more_than_one_slice_comes_newest_first_and_ends_the_same() {
     let first = feed.poll(Stamp::from_millis(BEGAN));
     assert!(first.more);
     let _ = model.apply_all(first.facts);
-    let session = |model: &Model| model.get(model.find(&key("ses_a")).unwrap()).unwrap().model.best().cloned();
+    let session =
+        |model: &Model| model.get(model.find(&key("ses_a")).unwrap()).unwrap().model.best().cloned();
     assert_eq!(session(&model).as_deref(), Some("new-model"));
     drain(&mut feed, &mut model);
     assert_eq!(own(&model, &key("ses_a")), [3_000, 3_000, 0, 0]);
-    assert_eq!(session(&model).as_deref(), Some("new-model"), "what is older is told later, and changes nothing");
+    assert_eq!(
+        session(&model).as_deref(),
+        Some("new-model"),
+        "what is older is told later, and changes nothing"
+    );
 }
 
 #[test]

@@ -68,7 +68,9 @@ impl Meta {
     pub fn spawn(&self) -> Option<Spawn> {
         let subagent = self.source.get("subagent")?;
         // Reviews and compactions have a word here, and are agents all the same.
-        Some(subagent.get("thread_spawn").and_then(|spawn| Spawn::deserialize(spawn).ok()).unwrap_or_default())
+        Some(
+            subagent.get("thread_spawn").and_then(|spawn| Spawn::deserialize(spawn).ok()).unwrap_or_default(),
+        )
     }
 }
 

@@ -26,16 +26,23 @@ pub struct Rollout {
     model: Option<Box<str>>,
     /// What the thread was charged so far, by its own count.
     charged: u64,
-    /// Whether each response has a record of its own: then the running counts only repeat them.
-    has_records: bool,
+    tells: Tells,
     is_titled: bool,
-    /// Whether turns are told to begin and end; older versions tell neither.
-    has_turns: bool,
     /// Whether it was last told to work.
     is_running: bool,
     /// What the turn that runs complained about.
     #[serde(skip_serializing_if = "Option::is_none")]
     complaint: Option<Box<str>>,
+}
+
+/// What the version that writes the file tells; older ones tell less.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Tells {
+    /// What each response was charged: then the running counts only repeat it.
+    records: bool,
+    /// When turns begin and end.
+    turns: bool,
 }
 
 impl Rollout {
@@ -154,12 +161,13 @@ impl Rollout {
         }
         match &*event.kind {
             "task_started" | "turn_started" => {
-                (self.complaint, self.has_turns, self.is_running) = (None, true, true);
+                (self.complaint, self.tells.turns, self.is_running) = (None, true, true);
                 voice.stands("running", None);
             }
             "task_complete" | "turn_complete" => self.complete(event, voice),
             "turn_aborted" => {
-                let why = event.reason.as_deref().filter(|reason| *reason != "interrupted").map(str::to_owned);
+                let why =
+                    event.reason.as_deref().filter(|reason| *reason != "interrupted").map(str::to_owned);
                 self.is_running = false;
                 voice.stands("interrupted", why);
             }
@@ -168,7 +176,7 @@ impl Rollout {
                 self.title(event.message.as_deref().unwrap_or_default(), voice);
                 self.goes_on(voice);
             }
-            "agent_message" if !self.has_turns => {
+            "agent_message" if !self.tells.turns => {
                 voice.returns(event.message.as_deref().unwrap_or_default());
                 voice.stands("answered", None);
                 self.is_running = false;
@@ -218,7 +226,7 @@ impl Rollout {
 
     /// A thread whose turns are not told is seen to work.
     fn goes_on(&mut self, voice: &mut Voice<'_>) {
-        if !self.has_turns {
+        if !self.tells.turns {
             self.is_running = true;
             voice.stands("running", None);
         }
@@ -243,7 +251,7 @@ impl Rollout {
         if copied || !is_own {
             return;
         }
-        self.has_records = true;
+        self.tells.records = true;
         let id = record.response_id.as_deref().map(str::to_owned);
         let id = id.unwrap_or_else(|| format!("{}+{}", voice.thread, self.charged));
         voice.uses(&id, self.model.as_deref(), record.usage.tokens());
@@ -259,7 +267,7 @@ impl Rollout {
             return;
         }
         let Some(last) = &counted.last_token_usage else { return };
-        if grown && !self.has_records {
+        if grown && !self.tells.records {
             let id = format!("{}+{}", voice.thread, self.charged);
             voice.uses(&id, self.model.as_deref(), last.tokens());
         }
@@ -313,7 +321,13 @@ impl Voice<'_> {
         say(NodeFact::Under(under));
         let (agent, path) = (agent.map(Into::into), path.map(steps));
         let provider = Some(TOOL.into());
-        say(NodeFact::Described(Box::new(Description { title, agent, provider, path, ..Description::default() })));
+        say(NodeFact::Described(Box::new(Description {
+            title,
+            agent,
+            provider,
+            path,
+            ..Description::default()
+        })));
     }
 }
 

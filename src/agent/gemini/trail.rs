@@ -159,7 +159,8 @@ impl Chat {
             Some("user") if text.starts_with(SCENE) => {}
             Some("user") => {
                 if !self.is_titled
-                    && let Some(title) = excerpt::title(text.split_once(OBJECTIVE).map_or(&*text, |(_, what)| what))
+                    && let Some(title) =
+                        excerpt::title(text.split_once(OBJECTIVE).map_or(&*text, |(_, what)| what))
                 {
                     self.is_titled = true;
                     voice.describes(Description { title: Some(title), ..Description::default() });

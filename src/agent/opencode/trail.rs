@@ -79,8 +79,7 @@ pub fn message(row: &MessageRow, began: Option<Stamp>, say: &mut Vec<Said>) -> S
         let id = Some(row.id.as_str().into());
         let tokens = charge.tokens();
         let used = tokens.total();
-        let report =
-            UsageReport { id, model: model.map(Into::into), tokens, cost, ..UsageReport::default() };
+        let report = UsageReport { id, model: model.map(Into::into), tokens, cost, ..UsageReport::default() };
         says(NodeFact::Used(Box::new(report)));
         says(NodeFact::Filled(Context { used, size: None }));
     }

@@ -142,7 +142,8 @@ impl Database {
 
     /// Returns messages before one, the newest first.
     pub fn messages_below(&self, below: i64, most: u32) -> Result<Vec<Numbered>, String> {
-        let query = "SELECT rowid, id, session_id, data FROM message WHERE rowid < ?1 ORDER BY rowid DESC LIMIT ?2";
+        let query =
+            "SELECT rowid, id, session_id, data FROM message WHERE rowid < ?1 ORDER BY rowid DESC LIMIT ?2";
         self.messages(query, params![below, most])
     }
 
@@ -173,7 +174,8 @@ impl Database {
         if !message.is_agents() {
             return Ok(Vec::new());
         }
-        let query = "SELECT session_id, time_updated, data FROM part WHERE message_id = ?1 ORDER BY id DESC LIMIT ?2";
+        let query =
+            "SELECT session_id, time_updated, data FROM part WHERE message_id = ?1 ORDER BY id DESC LIMIT ?2";
         let mut parts: Vec<PartRow> = self.ask(|connection| {
             let mut statement = connection.prepare(query)?;
             let rows = statement.query_map(params![message.id, PARTS], |row| {
@@ -205,7 +207,9 @@ impl Database {
             }
             Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 let folder = self.path.parent().unwrap_or(Path::new(".")).display();
-                format!("{path} cannot be opened: {error}. To read it with its log, {folder} must be writable")
+                format!(
+                    "{path} cannot be opened: {error}. To read it with its log, {folder} must be writable"
+                )
             }
             _ => format!("{path} cannot be read: {error}"),
         }

@@ -147,7 +147,8 @@ fn context(scene: &Scene<'_>, node: &Node) -> Option<Span<'static>> {
         Some(size) => format!("context {} of {}", tokens(context.used), tokens(size)),
         None => format!("context {}", tokens(context.used)),
     };
-    let nearly_full = context.size.is_some_and(|size| context.used.saturating_mul(10) >= size.saturating_mul(9));
+    let nearly_full =
+        context.size.is_some_and(|size| context.used.saturating_mul(10) >= size.saturating_mul(9));
     Some(span(text, scene.style(if nearly_full { Role::Warn } else { Role::Dim })))
 }
 
