@@ -6,10 +6,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::agent;
+use crate::agent::claude::Speech;
+use crate::agent::trail::Talk;
 use crate::model::key::SourceId;
 use crate::model::price::Prices;
 use crate::source::claude::{self, Claude};
+use crate::source::codex::{self, Codex};
 use crate::source::feed::Feed;
+use crate::source::gemini::{self, Gemini};
+use crate::source::opencode::{OpenCode, SessionLog};
 use crate::source::trails::Trails;
 use crate::source::trails::tool::{Homes, Scope};
 use crate::store::folder::StateFolder;
@@ -38,19 +44,49 @@ impl Natives {
     pub fn feeds(&self, first: u16) -> Vec<Box<dyn Feed>> {
         let mut feeds: Vec<Box<dyn Feed>> = Vec::new();
         let cache = self.homes.cache.as_deref();
-        if let Some(tool) = Claude::at(&self.homes, self.scope.clone()) {
-            let prices = Arc::clone(&self.prices);
-            feeds.push(Box::new(Trails::new(tool, self.scope.clone(), SourceId(first), prices, cache)));
+        let (scope, prices) = (|| self.scope.clone(), || Arc::clone(&self.prices));
+        let number = |nth: u16| SourceId(first.saturating_add(nth));
+        if let Some(tool) = Claude::at(&self.homes, scope()) {
+            feeds.push(Box::new(Trails::new(tool, scope(), number(0), prices(), cache)));
+        }
+        if let Some(tool) = Codex::new(&self.homes) {
+            feeds.push(Box::new(Trails::new(tool, scope(), number(1), prices(), cache)));
+        }
+        if let Some(tool) = Gemini::new(&self.homes) {
+            feeds.push(Box::new(Trails::new(tool, scope(), number(2), prices(), cache)));
+        }
+        if let Some(tool) = OpenCode::new(&self.homes, scope(), number(3), prices()) {
+            feeds.push(Box::new(tool));
         }
         feeds
     }
 }
 
-/// Returns the file in which a session of some tool can be read, by the name that its log has on screen.
-pub(super) fn transcript(log: &str) -> Option<PathBuf> {
+/// Where a session of some tool can be read.
+pub(super) enum Transcript {
+    /// In a file that grows, made readable by its tool's reader.
+    File(PathBuf, Box<dyn Talk>),
+    /// In a database.
+    Rows(SessionLog),
+}
+
+/// Returns where a session of some tool can be read, by the name that its log has on screen.
+pub(super) fn transcript(log: &str) -> Option<Transcript> {
     let (tool, id) = log.split_once(':')?;
     let (session, agent) = id.split_once('/').map_or((id, None), |(session, agent)| (session, Some(agent)));
-    (tool == claude::NAME).then(|| claude::transcript(&homes(), session, agent))?
+    let homes = homes();
+    let (path, talk): (_, Box<dyn Talk>) = match tool {
+        claude::NAME => (claude::transcript(&homes, session, agent)?, Box::new(Speech)),
+        agent::codex::TOOL => {
+            (codex::transcript(&homes, session)?, Box::<agent::codex::Conversation>::default())
+        }
+        agent::gemini::TOOL => {
+            (gemini::transcript(&homes, session)?, Box::<agent::gemini::Conversation>::default())
+        }
+        agent::opencode::TOOL => return SessionLog::new(&homes, session).map(Transcript::Rows),
+        _ => return None,
+    };
+    Some(Transcript::File(path, talk))
 }
 
 fn homes() -> Homes {

@@ -93,6 +93,24 @@ impl Tool for Codex {
     }
 }
 
+/// Returns the file in which a thread can be read.
+pub fn transcript(homes: &Homes, thread: &str) -> Option<PathBuf> {
+    let mut folders = vec![homes.codex.as_ref()?.join("sessions")];
+    let is_it = |name: &str| thread_of(name) == Some(thread);
+    while let Some(folder) = folders.pop() {
+        let mut entries: Vec<PathBuf> =
+            fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+        let name = |path: &PathBuf| path.file_name().and_then(OsStr::to_str).is_some_and(is_it);
+        if let Some(found) = entries.iter().find(|path| name(path)) {
+            return Some(found.clone());
+        }
+        // The newest first: the last one is taken next.
+        entries.sort();
+        folders.extend(entries.into_iter().filter(|path| path.is_dir()));
+    }
+    None
+}
+
 /// Returns who holds which thread's lock.
 fn writers(locks: &Path) -> Option<HashMap<String, Process>> {
     let entries: Vec<_> = fs::read_dir(locks).ok()?.flatten().collect();

@@ -101,3 +101,18 @@ impl Tool for Gemini {
         false
     }
 }
+
+/// Returns the file in which a session can be read: a chat's name has the beginning of its id, an agent's all of it.
+pub fn transcript(homes: &Homes, session: &str) -> Option<PathBuf> {
+    let start = session.split('-').next().filter(|start| !start.is_empty())?;
+    let ends = [format!("-{start}.jsonl"), format!("{session}.jsonl")];
+    let list =
+        |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let projects = list(homes.home.as_ref()?.join(".gemini/tmp"));
+    let mut chats = projects.flat_map(|project| list(project.join("chats")));
+    let is_it = |path: &Path| {
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        ends.iter().any(|end| name.ends_with(end.as_str()))
+    };
+    chats.find_map(|path| if is_it(&path) { Some(path) } else { list(path).find(|path| is_it(path)) })
+}

@@ -6,6 +6,7 @@
 
 mod database;
 mod files;
+mod log;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use std::sync::Arc;
 
 use database::{Database, Numbered};
 use files::Files;
+pub use log::SessionLog;
 
 use super::feed::{Batch, Feed};
 use super::health::Health;

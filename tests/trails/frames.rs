@@ -149,3 +149,37 @@ fn a_chat_and_its_agents_are_one_tree_with_their_prices() {
     assert_eq!(node.own_spend().cost.0, 1_250_000 + 1_200_000 + 875_000);
     assert_eq!(node.parent(), model.find(&gemini::key(CHAT)));
 }
+
+#[test]
+fn a_turn_that_did_not_end_is_abandoned_a_day_later() {
+    let home = tempfile::tempdir().unwrap();
+    let day = codex_home(home.path());
+    let path = day.join(format!("rollout-2026-11-02T09-00-00-{ROOT}.jsonl"));
+    let whole = bytes("codex/root.jsonl");
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let mut feed = rollouts(home.path(), Scope::All, None);
+    let mut model = Model::default();
+    let _ = model.apply_all(feed.poll(Stamp::parse("2026-11-04T09:00:00Z").unwrap()).facts);
+    let node = model.get(model.find(&codex::key(ROOT)).unwrap()).unwrap();
+    assert_eq!(node.status.word(), StatusWord::Cancelled);
+    assert_eq!(node.claims.first().and_then(|claim| claim.raw.as_deref()), Some("abandoned"));
+}
+
+#[test]
+fn the_file_of_a_session_is_found_by_its_id() {
+    let home = tempfile::tempdir().unwrap();
+    let day = codex_home(home.path());
+    gemini_home(home.path());
+    let homes = homes(home.path());
+    let found = quarterdeck::source::codex::transcript(&homes, LEAF);
+    assert_eq!(found, Some(day.join(format!("rollout-2026-11-02T09-00-00-{LEAF}.jsonl"))));
+    let chats = home.path().join(".gemini/tmp/shop/chats");
+    let found = quarterdeck::source::gemini::transcript(&homes, CHAT);
+    assert_eq!(found, Some(chats.join("session-2026-11-02T09-00-9e516b2f.jsonl")));
+    let found = quarterdeck::source::gemini::transcript(&homes, PART_B);
+    assert_eq!(found, Some(chats.join(CHAT).join(format!("{PART_B}.jsonl"))));
+    for hostile in ["", "..", "../../x", "-"] {
+        assert_eq!(quarterdeck::source::codex::transcript(&homes, hostile), None);
+        assert_eq!(quarterdeck::source::gemini::transcript(&homes, hostile), None);
+    }
+}

@@ -13,7 +13,7 @@ use quarterdeck::model::price::Prices;
 use quarterdeck::model::status::StatusWord;
 use quarterdeck::model::time::Stamp;
 use quarterdeck::source::feed::Feed;
-use quarterdeck::source::opencode::OpenCode;
+use quarterdeck::source::opencode::{OpenCode, SessionLog};
 use quarterdeck::source::trails::tool::{Homes, Scope};
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
@@ -369,4 +369,22 @@ fn parts_can_be_read() {
     .collect();
     let shown: Vec<String> = all.iter().map(|entry| serde_json::to_string(entry).unwrap()).collect();
     assert_snapshot!(shown.join("\n"));
+}
+
+#[test]
+fn a_session_can_be_read_while_it_goes_on() {
+    let deck = Deck::new();
+    two(&deck);
+    let homes = Homes { data: Some(deck.home.path().to_owned()), ..Homes::default() };
+    let mut log = SessionLog::new(&homes, "ses_b").unwrap();
+    let mut texts = || -> Vec<String> {
+        log.poll().iter().map(|(_, entry)| serde_json::to_string(entry).unwrap()).collect()
+    };
+    let first = texts();
+    assert_eq!(first.len(), 3, "a tool, its answer and what was said: {first:?}");
+    assert!(texts().is_empty());
+    deck.part("prt_6", "msg_3", "ses_b", &json!({"type": "text", "text": "Hal", "time": {"start": BEGAN}}));
+    assert!(texts().is_empty(), "what still grows is told when it is whole");
+    deck.part("prt_6", "msg_3", "ses_b", &text("Half and whole."));
+    assert_eq!(texts(), [r#"{"log":"output","text":"Half and whole."}"#]);
 }

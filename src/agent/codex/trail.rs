@@ -8,7 +8,7 @@ use super::replay::Replay;
 use super::{TOOL, key, wire};
 use crate::agent::excerpt;
 use crate::agent::lines::Line;
-use crate::agent::trail::{Beside, Said, Trail, patience};
+use crate::agent::trail::{Beside, Said, Trail, silence};
 use crate::model::fact::{Action, Clock, Description, NodeFact, StatusReport, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::node::NodeKind;
@@ -30,6 +30,9 @@ pub struct Rollout {
     is_titled: bool,
     /// Whether it was last told to work.
     is_running: bool,
+    /// When it was last heard of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last: Option<Stamp>,
     /// What the turn that runs complained about.
     #[serde(skip_serializing_if = "Option::is_none")]
     complaint: Option<Box<str>>,
@@ -55,6 +58,26 @@ impl Rollout {
 impl Trail for Rollout {
     fn line(&mut self, line: &Line, say: &mut Vec<Said>) {
         let Some(record) = Record::of(line) else { return };
+        let before = say.len();
+        self.record(&record, say);
+        if say.len() > before {
+            self.last = record.at().max(self.last);
+        }
+    }
+
+    fn conclude(&self, beside: &Beside<'_>, say: &mut Vec<Said>) {
+        if let Some(thread) = self.replay.thread.as_deref().filter(|_| self.is_running) {
+            silence(self.last, &key(thread).into(), beside, say);
+        }
+    }
+
+    fn state(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+impl Rollout {
+    fn record(&mut self, record: &Record<'_>, say: &mut Vec<Said>) {
         let at = record.at();
         if record.kind == "session_meta" {
             if let Some(meta) = wire::part::<Meta>(record.payload) {
@@ -96,19 +119,6 @@ impl Trail for Rollout {
         }
     }
 
-    fn conclude(&self, beside: &Beside<'_>, say: &mut Vec<Said>) {
-        if let Some(thread) = self.replay.thread.as_deref().filter(|_| self.is_running) {
-            let patience = patience(beside.process);
-            say.push(Said::of(None, key(thread), NodeFact::MaySleep(patience)));
-        }
-    }
-
-    fn state(&self) -> Value {
-        serde_json::to_value(self).unwrap_or_default()
-    }
-}
-
-impl Rollout {
     fn meta(&mut self, meta: &Meta, at: Option<Stamp>, say: &mut Vec<Said>) {
         if !self.replay.meta(&meta.id, meta.forked_from_id.is_some(), at) {
             return;

@@ -7,7 +7,7 @@ use super::record::{Call, Header, Message, Patch, Record};
 use super::{TOOL, key};
 use crate::agent::excerpt;
 use crate::agent::lines::Line;
-use crate::agent::trail::{Beside, Said, Trail, patience};
+use crate::agent::trail::{Beside, Said, Trail, silence};
 use crate::model::fact::{Action, Clock, Description, NodeFact, StatusReport, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::node::NodeKind;
@@ -76,7 +76,7 @@ impl Trail for Chat {
 
     fn conclude(&self, beside: &Beside<'_>, say: &mut Vec<Said>) {
         if let Some(session) = self.session.as_deref().filter(|_| self.is_running) {
-            say.push(Said::of(None, key(session), NodeFact::MaySleep(patience(beside.process))));
+            silence(self.at, &key(session).into(), beside, say);
         }
     }
 

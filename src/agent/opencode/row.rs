@@ -76,6 +76,14 @@ pub struct PartRow {
     pub data: String,
 }
 
+impl PartRow {
+    /// Returns whether it is whole, not a text that still grows.
+    pub fn is_finished(&self) -> bool {
+        wire::read::<Part>(&self.data)
+            .is_some_and(|part| !matches!(&*part.kind, "text" | "reasoning") || part.time.end.is_some())
+    }
+}
+
 /// When something began and ended.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]

@@ -17,6 +17,8 @@ use crate::model::time::Stamp;
 const PATIENCE: Duration = Duration::from_millis(100);
 /// So many parts of a message are looked at: the last ones tell what it does.
 const PARTS: u32 = 12;
+/// So many parts of a session are shown: what a person scrolls through.
+const LOGGED: u32 = 2_000;
 /// What must be there; of the rest, what is missing is not told.
 const NEEDED: [(&str, &[&str]); 3] = [
     ("session", &["id", "directory", "time_created"]),
@@ -181,6 +183,25 @@ impl Database {
             let rows = statement.query_map(params![message.id, PARTS], |row| {
                 let session = text(row, 0)?.unwrap_or_default();
                 Ok(PartRow { session, updated: stamp(row, 1)?, data: text(row, 2)?.unwrap_or_default() })
+            })?;
+            rows.collect()
+        })?;
+        parts.reverse();
+        Ok(parts)
+    }
+
+    /// Returns the last parts of what agents said in a session, by id, the oldest first.
+    pub fn parts_of_session(&self, session: &str) -> Result<Vec<(String, PartRow)>, String> {
+        let query = "SELECT part.id, part.session_id, part.time_updated, part.data \
+                     FROM part JOIN message ON message.id = part.message_id \
+                     WHERE part.session_id = ?1 AND json_extract(message.data, '$.role') = 'assistant' \
+                     ORDER BY part.id DESC LIMIT ?2";
+        let mut parts: Vec<(String, PartRow)> = self.ask(|connection| {
+            let mut statement = connection.prepare(query)?;
+            let rows = statement.query_map(params![session, LOGGED], |row| {
+                let session = text(row, 1)?.unwrap_or_default();
+                let data = text(row, 3)?.unwrap_or_default();
+                Ok((text(row, 0)?.unwrap_or_default(), PartRow { session, updated: stamp(row, 2)?, data }))
             })?;
             rows.collect()
         })?;
