@@ -5,13 +5,18 @@
 //! Not for processes: those are the session room's.
 
 pub mod claude;
+pub mod codex;
 pub mod command;
 pub mod config;
+pub mod excerpt;
+pub mod gemini;
 pub mod lines;
 pub mod log;
+pub mod opencode;
 pub mod run;
 pub mod simulated;
 pub mod trail;
+mod wire;
 
 use log::{LogLine, Origin};
 

@@ -5,10 +5,12 @@
 //! shared by all of them, and a [`feed`] is followed by a thread of its own.
 
 pub mod claude;
+pub mod codex;
 mod document;
 pub mod feed;
 pub mod follow;
 pub mod foreign;
+pub mod gemini;
 mod health;
 mod idumb;
 pub mod journal;
@@ -16,6 +18,7 @@ pub mod journal;
 mod journal_tests;
 pub mod loose;
 mod omc;
+pub mod opencode;
 mod pages;
 pub mod past;
 pub mod plain;

@@ -3,13 +3,16 @@
 //! A reader is pure: lines in, statements out. Where the files are, when they changed and how far they were
 //! read is the sources' business.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::lines::Line;
 use super::log::Entry;
-use crate::model::fact::{Fact, NodeFact};
+use crate::model::fact::{Fact, NodeFact, StatusReport};
 use crate::model::key::{Keys, SourceId};
 use crate::model::time::Stamp;
+use crate::model::words::Field;
 
 /// One thing that is said of one node.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,6 +79,33 @@ pub enum Process {
     },
     /// The tool keeps a list, and it is not in it, or it died.
     Gone,
+}
+
+/// Says what follows from the silence of an agent that was last told to run, at that moment.
+///
+/// A tool that keeps no list of its processes leaves only silence to judge by: a model thinks, and tools run, for
+/// minutes. Whose process is gone says nothing more. What was left so a day ago is over: nobody needs to be told
+/// every day.
+pub fn silence(last: Option<Stamp>, keys: &Keys, beside: &Beside<'_>, say: &mut Vec<Said>) {
+    const DAY: Duration = Duration::from_hours(24);
+    let is_old = last.is_none_or(|last| beside.now.since(last) > DAY);
+    if is_old && !matches!(beside.process, Process::Alive { .. }) {
+        let why = Some("its last turn did not end, and no process of it is known".to_owned());
+        let word = StatusReport { why, ..StatusReport::of(Field::Session, "abandoned") };
+        say.push(Said::of(last, keys.clone(), NodeFact::Status(word)));
+    }
+    say.push(Said::of(None, keys.clone(), NodeFact::MaySleep(patience(beside.process))));
+}
+
+/// Returns how long an agent that is said to run may be silent before it counts as stale, in milliseconds.
+pub fn patience(process: Process) -> u64 {
+    const MINUTE: u64 = 60_000;
+    match process {
+        Process::Gone => 1,
+        Process::Unknown => 5 * MINUTE,
+        // A tool may take a night.
+        Process::Alive { .. } => 7 * 24 * 60 * MINUTE,
+    }
 }
 
 /// Makes readable what was said and done, for the panels of the one node that a person looks at.

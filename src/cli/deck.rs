@@ -192,8 +192,14 @@ impl Deck {
     /// Returns the agents' own files, where they are to be shown beside what an engine here knows.
     fn natives(&self, place: &Place, watched: &[Watched]) -> Option<Natives> {
         let is_elsewhere = self.store.is_some() || self.registry.is_some() || self.connect.is_some();
-        let folder = watched.first().and_then(Watched::folder).filter(|_| !self.all);
-        (!is_elsewhere && !place.engine_only).then(|| Natives::of(folder))
+        if is_elsewhere || place.engine_only {
+            return None;
+        }
+        if self.all {
+            let folders: Vec<StateFolder> = watched.iter().filter_map(Watched::folder).cloned().collect();
+            return Some(Natives::of_all(&folders));
+        }
+        watched.first().and_then(Watched::folder).map(Natives::of)
     }
 
     fn follow(

@@ -1,4 +1,4 @@
-//! The agents' own files as sources: which tools there are, whose sessions are wanted, and at which prices.
+//! What agents leave on disk, their processes, and other tools' files as sources: which tools there are, whose sessions are wanted, and at which prices.
 //!
 //! The environment is read here. What is added to [`Natives::feeds`] is shown by the dashboard, by `--plain` and by
 //! `status` alike.
@@ -6,10 +6,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::agent;
+use crate::agent::claude::Speech;
+use crate::agent::trail::Talk;
 use crate::model::key::SourceId;
 use crate::model::price::Prices;
 use crate::source::claude::{self, Claude};
+use crate::source::codex::{self, Codex};
 use crate::source::feed::Feed;
+use crate::source::foreign::{Around, Foreign, SOURCES};
+use crate::source::gemini::{self, Gemini};
+use crate::source::opencode::{OpenCode, SessionLog};
+use crate::source::processes::{self, Processes};
 use crate::source::trails::Trails;
 use crate::source::trails::tool::{Homes, Scope};
 use crate::store::folder::StateFolder;
@@ -19,42 +27,103 @@ pub(super) struct Natives {
     homes: Homes,
     scope: Scope,
     prices: Arc<Prices>,
+    /// The projects in which other tools' folders are looked for.
+    projects: Vec<PathBuf>,
+    omc_state_dir: Option<PathBuf>,
     /// What is wrong with a table of prices.
     pub warnings: Vec<String>,
 }
 
 impl Natives {
-    /// Those of one project, or without one those of every project.
-    pub fn of(folder: Option<&StateFolder>) -> Self {
+    /// Those of one project.
+    pub fn of(folder: &StateFolder) -> Self {
+        Self::within(Some(folder), std::slice::from_ref(folder))
+    }
+
+    /// Those of every project; other tools' folders are looked for in those that an engine knows.
+    pub fn of_all(folders: &[StateFolder]) -> Self {
+        Self::within(None, folders)
+    }
+
+    fn within(folder: Option<&StateFolder>, folders: &[StateFolder]) -> Self {
         let homes = homes();
         let scope = folder.map_or(Scope::All, |folder| Scope::project(&whole(folder.project())));
         let own = homes.config.as_ref().map(|config| config.join("quarterdeck/prices.toml"));
         let project = folder.map(|folder| folder.root.join("prices.toml"));
         let (prices, warnings) = prices(own.into_iter().chain(project));
-        Self { homes, scope, prices: Arc::new(prices), warnings }
+        let projects = folders.iter().map(|folder| whole(folder.project())).collect();
+        let omc_state_dir = variable("OMC_STATE_DIR");
+        Self { homes, scope, prices: Arc::new(prices), projects, omc_state_dir, warnings }
     }
 
     /// Makes the feeds, numbered from `first` on.
     pub fn feeds(&self, first: u16) -> Vec<Box<dyn Feed>> {
         let mut feeds: Vec<Box<dyn Feed>> = Vec::new();
         let cache = self.homes.cache.as_deref();
-        if let Some(tool) = Claude::at(&self.homes, self.scope.clone()) {
-            let prices = Arc::clone(&self.prices);
-            feeds.push(Box::new(Trails::new(tool, self.scope.clone(), SourceId(first), prices, cache)));
+        let (scope, prices) = (|| self.scope.clone(), || Arc::clone(&self.prices));
+        let number = |nth: u16| SourceId(first.saturating_add(nth));
+        if let Some(tool) = Claude::at(&self.homes, scope()) {
+            feeds.push(Box::new(Trails::new(tool, scope(), number(0), prices(), cache)));
+        }
+        if let Some(tool) = Codex::new(&self.homes) {
+            feeds.push(Box::new(Trails::new(tool, scope(), number(1), prices(), cache)));
+        }
+        if let Some(tool) = Gemini::new(&self.homes) {
+            feeds.push(Box::new(Trails::new(tool, scope(), number(2), prices(), cache)));
+        }
+        if let Some(tool) = OpenCode::new(&self.homes, scope(), number(3), prices()) {
+            feeds.push(Box::new(tool));
+        }
+        feeds.push(Box::new(Processes::new(self.whose_processes(), number(4))));
+        for (nth, project) in (0..).zip(&self.projects) {
+            let around = Around { home: self.homes.home.clone(), omc_state_dir: self.omc_state_dir.clone() };
+            let first = number(5 + SOURCES.saturating_mul(nth));
+            feeds.push(Box::new(Foreign::new(project.clone(), around, first)));
         }
         feeds
     }
+
+    fn whose_processes(&self) -> processes::Scope {
+        match &self.scope {
+            Scope::All => processes::Scope::All,
+            Scope::Within(folders) => processes::Scope::Folders(folders.clone()),
+        }
+    }
 }
 
-/// Returns the file in which a session of some tool can be read, by the name that its log has on screen.
-pub(super) fn transcript(log: &str) -> Option<PathBuf> {
+/// Where a session of some tool can be read.
+pub(super) enum Transcript {
+    /// In a file that grows, made readable by its tool's reader.
+    File(PathBuf, Box<dyn Talk>),
+    /// In a database.
+    Rows(SessionLog),
+}
+
+/// Returns where a session of some tool can be read, by the name that its log has on screen.
+pub(super) fn transcript(log: &str) -> Option<Transcript> {
     let (tool, id) = log.split_once(':')?;
     let (session, agent) = id.split_once('/').map_or((id, None), |(session, agent)| (session, Some(agent)));
-    (tool == claude::NAME).then(|| claude::transcript(&homes(), session, agent))?
+    let homes = homes();
+    let (path, talk): (_, Box<dyn Talk>) = match tool {
+        claude::NAME => (claude::transcript(&homes, session, agent)?, Box::new(Speech)),
+        agent::codex::TOOL => {
+            (codex::transcript(&homes, session)?, Box::<agent::codex::Conversation>::default())
+        }
+        agent::gemini::TOOL => {
+            (gemini::transcript(&homes, session)?, Box::<agent::gemini::Conversation>::default())
+        }
+        agent::opencode::TOOL => return SessionLog::new(&homes, session).map(Transcript::Rows),
+        _ => return None,
+    };
+    Some(Transcript::File(path, talk))
 }
 
 fn homes() -> Homes {
-    Homes::of(|name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))
+    Homes::of(variable)
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
 /// Returns the prices in force: the built-in ones, then what is said in these files.

@@ -17,7 +17,7 @@ use super::key::{Keys, NodeKey, SourceId, SourceKind};
 use super::name::Name;
 use super::node::{Attempt, Moment, NodeKind, Question, Running};
 use super::time::Stamp;
-use super::usage::{Tokens, Usd};
+use super::usage::{Context, Tokens, Usd};
 use super::words::Field;
 
 /// One thing that became known.
@@ -70,6 +70,8 @@ pub enum NodeFact {
     /// How long it may be silent before it counts as stale, in milliseconds.
     MaySleep(u64),
     Used(Box<UsageReport>),
+    /// How full its context is.
+    Filled(Context),
     Budgeted(Budget),
     Returned(Box<Outcome>),
     Quality(f64),

@@ -17,7 +17,7 @@ use super::name::Name;
 use super::rollup::Rollup;
 use super::status::Status;
 use super::time::Stamp;
-use super::usage::{Spend, Tokens, Usd};
+use super::usage::{Context, Spend, Tokens, Usd};
 
 /// What a node is. The order is that of belief: where sources differ, the greater kind stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -117,6 +117,7 @@ pub struct More {
     pub budget: Option<Budget>,
     /// The process that it is, where the system shows it.
     pub running: Option<Box<Running>>,
+    pub context: Option<Context>,
     pub questions: Vec<Question>,
     pub receipts: Vec<CommandId>,
 }

@@ -22,7 +22,7 @@ use super::name::Name;
 use super::node::{Attempt, Models, Moment, Node, NodeKind, Question, Spent};
 use super::status::StatusWord;
 use super::time::Stamp;
-use super::usage::{Tokens, Usd};
+use super::usage::{Context, Tokens, Usd};
 use super::{Engine, Model, NodeIx};
 
 /// Everything that a reader needs to go on from here.
@@ -97,6 +97,8 @@ record! {
         command: Box<str>,
         quality: f64,
         budget: Budget,
+        /// How full its context is; `context` is the hand-off's.
+        context_window: Context,
         from_agent: String,
         to_agent: String,
         context: String,
@@ -259,6 +261,7 @@ fn record_more(record: &mut Record, node: &Node) {
     record.command.clone_from(&more.command);
     record.quality = more.quality;
     record.budget.clone_from(&more.budget);
+    record.context_window = more.context;
     record.questions.clone_from(&more.questions);
     record.decision.clone_from(&more.decision);
     if let Some(handoff) = more.handoff.as_deref().cloned() {

@@ -130,6 +130,16 @@ impl<'de> Deserialize<'de> for Tokens {
     }
 }
 
+/// How much of what a model can take in at once is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Context {
+    /// Tokens of the last request and its answer.
+    pub used: u64,
+    /// How many there may be, where that was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+}
+
 /// US dollars, in billionths; in JSON a plain number of dollars.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Hash)]
 pub struct Usd(pub i64);

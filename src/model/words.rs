@@ -41,7 +41,7 @@ pub fn meaning(source: SourceKind, field: Field, word: &str) -> StatusWord {
 
 #[expect(clippy::match_same_arms, reason = "a table: rows are grouped by place and meaning, not by result")]
 fn look_up(source: SourceKind, field: Field, word: &str) -> StatusWord {
-    use SourceKind::{Idumb, OmcTeam, Plain, ProofChecker};
+    use SourceKind::{Codex, Gemini, Idumb, OmcTeam, OpenCode, Plain, ProofChecker};
     use StatusWord as W;
     match (source, field, word) {
         // A delegation record that was made and not yet accepted.
@@ -54,6 +54,10 @@ fn look_up(source: SourceKind, field: Field, word: &str) -> StatusWord {
         (OmcTeam, Field::Delegation, "fixing") => W::Running,
         // Results of a planning or preparing agent, not states of a task.
         (_, Field::Return, "planned" | "ready") => W::Done,
+        // A turn that a person broke off; it may be taken up again.
+        (Codex | OpenCode, Field::Session, "interrupted") => W::Cancelled,
+        // Its model said something and called no tool: what it says last is the answer.
+        (Codex | Gemini, Field::Session, "answered") => W::Done,
 
         (_, _, "pending" | "queued" | "planned" | "not_started" | "ready" | "waiting" | "draft") => W::Queued,
         (_, _, "idle" | "todo" | "tasks_created") => W::Queued,
@@ -161,6 +165,8 @@ mod tests {
     #[case(SourceKind::Idumb, Field::Task, "pending", StatusWord::Queued)]
     #[case(SourceKind::Plain, Field::Session, "timeout", StatusWord::TimedOut)]
     #[case(SourceKind::Plain, Field::Session, "SUCCESS", StatusWord::Done)]
+    #[case(SourceKind::Codex, Field::Session, "interrupted", StatusWord::Cancelled)]
+    #[case(SourceKind::Gemini, Field::Session, "answered", StatusWord::Done)]
     #[case(SourceKind::Engine, Field::Task, "timed-out", StatusWord::TimedOut)]
     #[case(SourceKind::Engine, Field::Task, "sung", StatusWord::Unknown)]
     #[case(SourceKind::Plain, Field::Task, "", StatusWord::Unknown)]

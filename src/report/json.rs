@@ -16,7 +16,7 @@ use crate::model::id::{Seq, SubtaskId, TaskId};
 use crate::model::node::{Attempt, Models, Node, NodeKind, Question};
 use crate::model::status::StatusWord;
 use crate::model::time::Stamp;
-use crate::model::usage::{Basis, Spend, Tokens};
+use crate::model::usage::{Basis, Context, Spend, Tokens};
 use crate::model::{Model, NodeIx, Source};
 
 /// The version of the shape.
@@ -95,6 +95,8 @@ pub struct Item<'a> {
     pub usage: Usage,
     pub cost: Cost,
     pub budget: Option<&'a Budget>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Context>,
     pub quality: Option<f64>,
     pub handoff: Option<&'a Handoff>,
     pub decision: Option<&'a Decision>,
@@ -202,6 +204,7 @@ fn item<'a>(model: &'a Model, ix: NodeIx, node: &'a Node, names: &mut Names) -> 
         usage: usage(node),
         cost: cost(node),
         budget: more.and_then(|more| more.budget.as_ref()),
+        context: more.and_then(|more| more.context),
         quality: more.and_then(|more| more.quality),
         handoff: more.and_then(|more| more.handoff.as_deref()),
         decision: more.and_then(|more| more.decision.as_deref()),

@@ -21,6 +21,8 @@ pub const SOURCES: u16 = 48;
 
 /// New folders of tools deep in a project are looked for this often; at its top, whenever it changes.
 const LOOK: Duration = Duration::from_secs(60);
+/// The soonest that a change at the top is looked after.
+const LOOK_AT_ONCE: Duration = Duration::from_secs(5);
 /// How deep a tool's folder may be: services/web/api/.omc is three.
 const DEEPEST: usize = 5;
 /// A project with more folders is looked at in part.
@@ -71,7 +73,10 @@ impl Foreign {
     /// Looks for folders of tools that are not known yet.
     fn discover(&mut self, now: Stamp) {
         let top = top_of(&self.project);
-        let is_fresh = |(at, known): &(Stamp, Option<Top>)| now.since(*at) < LOOK && *known == top;
+        // A folder whose top changes all the time, such as a home, is not walked through all the time.
+        let is_fresh = |(at, known): &(Stamp, Option<Top>)| {
+            now.since(*at) < LOOK_AT_ONCE || now.since(*at) < LOOK && *known == top
+        };
         if self.walked.as_ref().is_some_and(is_fresh) {
             return;
         }

@@ -7,7 +7,7 @@
 pub mod file;
 pub mod fold;
 pub mod index;
-mod tell;
+pub(in crate::source) mod tell;
 pub mod tool;
 mod walk;
 

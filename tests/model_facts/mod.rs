@@ -18,7 +18,7 @@ use quarterdeck::model::id::Seq;
 use quarterdeck::model::key::{Keys, NodeKey, SourceId, SourceKind};
 use quarterdeck::model::node::{Attempt, Moment, NodeKind, Question};
 use quarterdeck::model::time::Stamp;
-use quarterdeck::model::usage::{Count, Tokens, Usd};
+use quarterdeck::model::usage::{Context, Count, Tokens, Usd};
 use quarterdeck::model::words::Field;
 
 /// The engine's journal, an agent's own files, and what a third tool noted.
@@ -140,6 +140,7 @@ fn node_fact() -> impl Strategy<Value = NodeFact> {
         3 => (select(clocks), stamp()).prop_map(|(clock, at)| NodeFact::Clock(clock, at)),
         2 => (0u64..9).prop_map(NodeFact::MaySleep),
         6 => usage(),
+        1 => (0u64..9, option::of(0u64..9)).prop_map(|(used, size)| NodeFact::Filled(Context { used, size })),
         1 => (0u64..3, name("ij")).prop_map(|(seq, name)| {
             NodeFact::Happened(Moment { at: None, seq: Seq(seq), name: (&*name).into(), note: None })
         }),

@@ -1,6 +1,7 @@
 use quarterdeck::model::fact::Description;
 use quarterdeck::model::id::Seq;
 use quarterdeck::model::node::{Attempt, Moment, Question};
+use quarterdeck::model::usage::Context;
 
 use crate::*;
 
@@ -21,6 +22,15 @@ fn a_description_sets_what_it_tells_and_leaves_the_rest() {
     assert!(note(&mut model, ENGINE, step("x"), told(Some("Tidy\tup"), Some("claude"))).is_empty());
     let node = node(&model, &step("x"));
     assert_eq!((node.title.as_deref(), node.agent.as_deref()), (Some("Tidy up"), Some("claude")));
+}
+
+#[test]
+fn the_size_of_a_context_stays_known_where_only_its_use_is_told() {
+    let mut model = world();
+    note(&mut model, CLAUDE, step("x"), NodeFact::Filled(Context { used: 900, size: Some(1_000) }));
+    note(&mut model, CLAUDE, step("x"), NodeFact::Filled(Context { used: 100, size: None }));
+    let context = node(&model, &step("x")).more().and_then(|more| more.context);
+    assert_eq!(context, Some(Context { used: 100, size: Some(1_000) }));
 }
 
 #[test]

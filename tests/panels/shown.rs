@@ -127,6 +127,18 @@ fn tokens_that_nobody_told_are_not_nought() {
 }
 
 #[test]
+fn how_full_a_context_is_stands_where_no_budget_is_set() {
+    let mut deck = fleet();
+    deck.used(500, step("st-1"), "m", tokens(900, 200, 0, None), None);
+    deck.select(&step("st-1"));
+    for (size, shown) in [(None, "context 12.6K"), (Some(258_400), "context 12.6K of 258.4K")] {
+        let context = quarterdeck::model::usage::Context { used: 12_682, size };
+        deck.tell(ENGINE, 501, step("st-1"), NodeFact::Filled(context));
+        assert_eq!(deck.tokens(60)[0].to_string(), format!("1.1K tokens  {shown}"));
+    }
+}
+
+#[test]
 fn a_cost_names_the_date_of_its_prices_where_that_is_known() {
     let mut deck = fleet();
     deck.used(500, step("st-1"), "m", tokens(1, 1, 1, None), Some(0.42));

@@ -8,7 +8,6 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::agent::claude::Speech;
 use crate::agent::lines::Line as WholeLine;
 use crate::agent::log::LogLine;
 use crate::agent::trail::Talk;
@@ -18,6 +17,7 @@ use crate::monitor::app::effect::{LogEntry, News};
 use crate::serve::client::Client;
 use crate::session::tail::{Line as TailLine, Tail};
 use crate::source::feed::POLL;
+use crate::source::opencode::SessionLog;
 use crate::source::watch::{Bell, Watch};
 
 /// How much of a long log is read at first.
@@ -62,12 +62,16 @@ impl LogFollower {
     }
 
     /// Follows what an agent wrote by itself.
-    pub fn native(path: PathBuf, ticket: u64, news: mpsc::Sender<News>) -> std::io::Result<Self> {
-        let mut speech = Speech;
+    pub fn native(
+        path: PathBuf,
+        mut talk: Box<dyn Talk>,
+        ticket: u64,
+        news: mpsc::Sender<News>,
+    ) -> std::io::Result<Self> {
         Self::file(path, ticket, news, move |line, entries| {
             let mut said = Vec::new();
             let next = line.offset + line.bytes.len() as u64 + 1;
-            speech.line(&WholeLine { offset: line.offset, next, bytes: line.bytes, cut: 0 }, &mut said);
+            talk.line(&WholeLine { offset: line.offset, next, bytes: line.bytes, cut: 0 }, &mut said);
             entries.extend(said.into_iter().map(|(at, entry)| LogEntry { at, entry }));
         })
     }
@@ -78,17 +82,39 @@ impl LogFollower {
         news: mpsc::Sender<News>,
         mut each: impl FnMut(TailLine, &mut Vec<LogEntry>) + Send + 'static,
     ) -> std::io::Result<Self> {
+        let folder = path.parent().unwrap_or(&path).to_owned();
+        let mut tail = Tail::near_end(path.clone(), LAST);
+        Self::asking(vec![folder, path], ticket, news, move || {
+            let mut entries: Vec<LogEntry> = Vec::new();
+            for line in tail.lines().unwrap_or_default() {
+                each(line, &mut entries);
+            }
+            entries
+        })
+    }
+
+    /// Follows what is in a database.
+    pub fn rows(mut log: SessionLog, ticket: u64, news: mpsc::Sender<News>) -> std::io::Result<Self> {
+        Self::asking(vec![log.folder()], ticket, news, move || {
+            log.poll().into_iter().map(|(at, entry)| LogEntry { at, entry }).collect()
+        })
+    }
+
+    /// Asks for what is new whenever something changes at these places, and now and then.
+    fn asking(
+        places: Vec<PathBuf>,
+        ticket: u64,
+        news: mpsc::Sender<News>,
+        mut next: impl FnMut() -> Vec<LogEntry> + Send + 'static,
+    ) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let mut watch = Watch::new();
         let follower = Self { stop: Arc::clone(&stop), bell: watch.bell() };
-        let folder = path.parent().unwrap_or(&path).to_owned();
         std::thread::Builder::new().name("session log".into()).spawn(move || {
-            let mut tail = Tail::near_end(path.clone(), LAST);
             while !stop.load(Ordering::Relaxed) {
-                watch.want(&[folder.clone(), path.clone()].map(|path| existing(&path)));
-                let mut entries: Vec<LogEntry> = Vec::new();
-                tail.lines().unwrap_or_default().into_iter().for_each(|line| each(line, &mut entries));
-                for part in entries.chunks(AT_ONCE) {
+                let places: Vec<PathBuf> = places.iter().map(|path| existing(path)).collect();
+                watch.want(&places);
+                for part in next().chunks(AT_ONCE) {
                     let told = News::Log { ticket, lines: part.to_vec(), from_start: false };
                     if stop.load(Ordering::Relaxed) || news.blocking_send(told).is_err() {
                         return;

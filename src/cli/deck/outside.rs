@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 
 use super::logs::LogFollower;
 use super::{Watched, Whose, elsewhere};
+use crate::cli::natives::Transcript;
 use crate::cli::{ask, delegate, mind, natives, shown, working_folder};
 use crate::control::{Control, Signalled, Target};
 use crate::model::command::Command;
@@ -122,7 +123,10 @@ impl Hands {
                 LogFollower::elsewhere(client, session, ticket, self.news.clone())
             }
             None => match natives::transcript(session.as_str()) {
-                Some(path) => LogFollower::native(path, ticket, self.news.clone()),
+                Some(Transcript::File(path, talk)) => {
+                    LogFollower::native(path, talk, ticket, self.news.clone())
+                }
+                Some(Transcript::Rows(rows)) => LogFollower::rows(rows, ticket, self.news.clone()),
                 None => return,
             },
         };

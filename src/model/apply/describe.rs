@@ -8,6 +8,7 @@ use crate::model::handoff::{Decision, Handoff, Outcome};
 use crate::model::id::{QuestionId, SubtaskId};
 use crate::model::node::{Attempt, Moment, More, Node, Question, Running, make_room};
 use crate::model::status::Status;
+use crate::model::usage::Context;
 use crate::model::{Model, NodeIx, text};
 
 impl Model {
@@ -83,6 +84,14 @@ impl Model {
             self.set_status(ix, told, delta);
             self.set_alarm(ix);
         }
+    }
+
+    /// Takes in how full a context is; its size stays known where only its use is told.
+    pub(super) fn fill_context(&mut self, ix: NodeIx, told: Context, delta: &mut Delta) {
+        self.change_more(ix, delta, |more| {
+            let size = told.size.or(more.context.and_then(|known| known.size));
+            set(&mut more.context, Some(Context { size, ..told }))
+        });
     }
 
     pub(super) fn budget(&mut self, ix: NodeIx, budget: Budget, delta: &mut Delta) {

@@ -160,6 +160,7 @@ fn absorb_more(mine: &mut More, other: More) {
     fill(&mut mine.command, other.command);
     fill(&mut mine.budget, other.budget);
     fill(&mut mine.running, other.running);
+    fill(&mut mine.context, other.context);
     if mine.path.is_empty() {
         mine.path = other.path;
     }

@@ -106,6 +106,7 @@ fn node_facts(mut record: Record, parent: Option<&NodeKey>, source: SourceId, ou
         record.result.take().map(NodeFact::Returned),
         record.quality.map(NodeFact::Quality),
         record.budget.take().map(NodeFact::Budgeted),
+        record.context_window.map(NodeFact::Filled),
     ];
     rest.into_iter().flatten().for_each(|what| tell(None, what));
     let questions = std::mem::take(&mut record.questions).into_iter();

@@ -16,7 +16,7 @@ use crate::model::key::{Keys, NodeKey};
 use crate::model::name::Name;
 use crate::model::node::NodeKind;
 use crate::model::time::Stamp;
-use crate::model::usage::{Count, Tokens, Usd};
+use crate::model::usage::{Context, Count, Tokens, Usd};
 use crate::model::words::Field;
 
 /// Repeats of a message stand near each other: so far back they are looked for.
@@ -58,6 +58,8 @@ pub struct Folded {
     /// The last sign of life, in milliseconds.
     #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
     sign: Option<i64>,
+    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    context: Option<Context>,
     #[serde(rename = "u", default, skip_serializing_if = "Vec::is_empty")]
     pub used: Vec<Used>,
 }
@@ -182,6 +184,7 @@ impl Folded {
             NodeFact::Clock(clock, at) => self.set_clock(clock as u8, at.millis()),
             NodeFact::MaySleep(millis) => self.may_sleep = Some(millis),
             NodeFact::Used(report) => self.add_use(Used::of(*report)),
+            NodeFact::Filled(context) => self.context = Some(context),
             NodeFact::Returned(outcome) => self.returned = Some(outcome),
             NodeFact::HandedOff(_)
             | NodeFact::Decided(_)
@@ -235,6 +238,7 @@ impl Folded {
         self.status = later.status.or(self.status.take());
         self.act(later.last, later.next);
         self.returned = later.returned.or(self.returned.take());
+        self.context = later.context.or(self.context);
         self.sign = self.sign.max(later.sign);
         for used in later.used {
             self.add_use(used);
@@ -260,6 +264,7 @@ impl Folded {
         }
         facts.extend(self.may_sleep.map(|millis| (None, NodeFact::MaySleep(millis))));
         facts.extend(self.progress.map(|progress| (None, NodeFact::Progressed(progress))));
+        facts.extend(self.context.map(|context| (None, NodeFact::Filled(context))));
         facts.extend(self.status.as_ref().map(|word| word.report()));
         for (clock, at) in &self.clocks {
             let clock = CLOCKS.get(usize::from(*clock));

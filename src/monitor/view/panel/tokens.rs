@@ -111,11 +111,9 @@ impl Gauge {
 fn budget(scene: &Scene<'_>, node: &Node, spend: &Spend, rate: Option<u64>, width: usize) -> Line<'static> {
     let set = node.more().and_then(|more| more.budget.as_ref());
     let Some(gauge) = set.and_then(|set| Gauge::of(set, spend)) else {
-        let pieces = vec![
-            span(format!("{} tokens", spent_tokens(spend)), scene.style(Role::Tokens)),
-            span("no budget set", scene.style(Role::Faint)),
-        ];
-        return row(pieces, width);
+        let filler = context(scene, node).unwrap_or_else(|| span("no budget set", scene.style(Role::Faint)));
+        let amount = span(format!("{} tokens", spent_tokens(spend)), scene.style(Role::Tokens));
+        return row(vec![amount, filler], width);
     };
     let amount = |nanos: u64| dollars(nanos);
     let text = if gauge.is_tokens {
@@ -140,6 +138,18 @@ fn budget(scene: &Scene<'_>, node: &Node, spend: &Spend, rate: Option<u64>, widt
     }
     spans.push(span(left, scene.style(left_role)));
     Line::from(spans)
+}
+
+/// How full its context is.
+fn context(scene: &Scene<'_>, node: &Node) -> Option<Span<'static>> {
+    let context = node.more()?.context?;
+    let text = match context.size.filter(|size| *size > 0) {
+        Some(size) => format!("context {} of {}", tokens(context.used), tokens(size)),
+        None => format!("context {}", tokens(context.used)),
+    };
+    let nearly_full =
+        context.size.is_some_and(|size| context.used.saturating_mul(10) >= size.saturating_mul(9));
+    Some(span(text, scene.style(if nearly_full { Role::Warn } else { Role::Dim })))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "exact up to nine million dollars")]

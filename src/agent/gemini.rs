@@ -1,0 +1,24 @@
+//! Gemini CLI: what its chat files say, `tmp/PROJECT/chats/session-….jsonl` in its home.
+//!
+//! A file is a header, then messages and patches; a message is written again, under the same id, when its tools
+//! have answered. A sub-agent has a file of its own, in a folder named after the session that invoked it. Older
+//! versions write one JSON document instead, which says the same.
+
+mod record;
+mod talk;
+mod trail;
+
+use std::sync::Arc;
+
+pub use talk::Conversation;
+pub use trail::Chat;
+
+use crate::model::key::NodeKey;
+
+/// What the tool is called in keys and on screen.
+pub const TOOL: &str = "gemini";
+
+/// Returns the key of a session, a sub-agent's too.
+pub fn key(session: &str) -> NodeKey {
+    NodeKey::CliSession(TOOL.into(), Arc::from(session))
+}

@@ -1,0 +1,118 @@
+//! Gemini CLI: where its chats are, and which folder each is about.
+//!
+//! Chats stand in a folder for each project, named by a short name that `projects.json` and a file in the folder
+//! explain. Older versions name it by a hash of the path, which is no way back: of such a chat the folder is known
+//! only where the chat says it.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::trails::tool::{Homes, Sort, Tool};
+use crate::agent::gemini::Chat;
+use crate::agent::trail::Trail;
+use crate::model::key::SourceKind;
+
+/// What is known of Gemini's files.
+pub struct Gemini {
+    projects: PathBuf,
+    root: PathBuf,
+    /// The folder of each project, by its short name.
+    places: HashMap<String, PathBuf>,
+}
+
+impl Gemini {
+    /// Names the files of a person; `None` without a home.
+    pub fn new(homes: &Homes) -> Option<Self> {
+        let home = homes.home.as_ref()?.join(".gemini");
+        Some(Self { projects: home.join("projects.json"), root: home.join("tmp"), places: HashMap::new() })
+    }
+
+    /// Returns the steps of a path below the root, as text.
+    fn steps<'a>(&self, path: &'a Path) -> Vec<&'a str> {
+        let below = path.strip_prefix(&self.root).ok();
+        below.into_iter().flat_map(Path::iter).filter_map(OsStr::to_str).collect()
+    }
+
+    /// Returns the folder that a project is about.
+    fn workspace(&self, project: &str) -> Option<PathBuf> {
+        let told = || fs::read_to_string(self.root.join(project).join(".project_root")).ok();
+        self.places.get(project).cloned().or_else(|| {
+            let told = told()?;
+            Some(PathBuf::from(told.trim())).filter(|place| place.is_absolute())
+        })
+    }
+}
+
+impl Tool for Gemini {
+    fn kind(&self) -> SourceKind {
+        SourceKind::Gemini
+    }
+
+    fn version(&self) -> u32 {
+        1
+    }
+
+    fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn sort(&self, path: &Path, is_folder: bool) -> Sort {
+        let is_chat = path.extension() == Some(OsStr::new("jsonl"));
+        match (is_folder, self.steps(path).as_slice()) {
+            (true, [] | [_] | [_, "chats"] | [_, "chats", _]) => Sort::Folder,
+            (false, [_, "chats", name]) if is_chat && name.starts_with("session-") => Sort::Trail,
+            (false, [_, "chats", _, _]) if is_chat => Sort::Trail,
+            (_, _) => Sort::Other,
+        }
+    }
+
+    fn place(&self, trail: &Path) -> Option<PathBuf> {
+        let steps = self.steps(trail);
+        // What cannot be told is none of any project that is asked for by name.
+        Some(self.workspace(steps.first()?).unwrap_or_default())
+    }
+
+    fn open(&self, trail: &Path, state: Option<&Value>) -> Box<dyn Trail> {
+        if let Some(state) = state {
+            return Box::new(Chat::resume(state));
+        }
+        let steps = self.steps(trail);
+        let parent = match steps.as_slice() {
+            [_, _, parent, _] => Some(*parent),
+            _ => None,
+        };
+        let workspace = steps.first().and_then(|project| self.workspace(project));
+        Box::new(Chat::new(parent, workspace.as_deref().and_then(Path::to_str)))
+    }
+
+    fn look_around(&mut self) -> bool {
+        let told = fs::read(&self.projects).ok();
+        let told: Option<Value> = told.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let list = told.as_ref().and_then(|told| told.get("projects")?.as_object());
+        let places = list.into_iter().flatten();
+        self.places = places
+            .filter_map(|(place, name)| Some((name.as_str()?.to_owned(), PathBuf::from(place))))
+            .collect();
+        // No process is known by this.
+        false
+    }
+}
+
+/// Returns the file in which a session can be read: a chat's name has the beginning of its id, an agent's all of it.
+pub fn transcript(homes: &Homes, session: &str) -> Option<PathBuf> {
+    let start = session.split('-').next().filter(|start| !start.is_empty())?;
+    let ends = [format!("-{start}.jsonl"), format!("{session}.jsonl")];
+    let list =
+        |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let projects = list(homes.home.as_ref()?.join(".gemini/tmp"));
+    let mut chats = projects.flat_map(|project| list(project.join("chats")));
+    let is_it = |path: &Path| {
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        ends.iter().any(|end| name.ends_with(end.as_str()))
+    };
+    chats.find_map(|path| if is_it(&path) { Some(path) } else { list(path).find(|path| is_it(path)) })
+}

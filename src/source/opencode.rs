@@ -1,0 +1,233 @@
+//! OpenCode: its database, and the files that it kept before it had one, as one source.
+//!
+//! All sessions are told first, then their messages, the newest first and in slices. After that a look costs one
+//! question while nothing was written, and else what is new: rows that were added, and messages that were not
+//! finished when they were last read.
+
+mod database;
+mod files;
+mod log;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use database::{Database, Numbered};
+use files::Files;
+pub use log::SessionLog;
+
+use super::feed::{Batch, Feed};
+use super::health::Health;
+use super::trails::fold::Fold;
+use super::trails::tell::{Owner, Teller};
+use super::trails::tool::{Homes, Scope};
+use crate::agent::opencode::{self, SessionRow, Standing};
+use crate::agent::trail::{Process, Said, patience};
+use crate::model::fact::{Fact, NodeFact, SourceState};
+use crate::model::key::{SourceId, SourceKind};
+use crate::model::price::Prices;
+use crate::model::time::Stamp;
+
+/// So many messages are told at once; the first time fewer, so that something is seen soon.
+const SLICE: u32 = 2_000;
+const FIRST_SLICE: u32 = 200;
+/// So many messages that were never finished are looked at again: those that were begun last.
+const OPEN: usize = 64;
+/// All that it tells comes from one place.
+const OWNER: Owner = Owner { file: 0, born: None };
+
+/// What OpenCode keeps on disk.
+pub struct OpenCode {
+    root: PathBuf,
+    scope: Scope,
+    source: SourceId,
+    database: Database,
+    files: Files,
+    teller: Teller,
+    health: Health,
+    is_open: bool,
+    sessions: HashMap<String, Known>,
+    /// Messages that were not finished, by when they came.
+    open: Vec<Numbered>,
+    progress: Progress,
+}
+
+/// What is known of a session.
+struct Known {
+    row: SessionRow,
+    is_wanted: bool,
+    /// The newest message that was told of it.
+    newest: i64,
+}
+
+/// How far the messages were told.
+#[derive(Debug, Default)]
+struct Progress {
+    /// The newest row that was seen.
+    newest: i64,
+    /// Above this row everything was told; `None` when all was.
+    first: Option<i64>,
+    /// Whether anything was told.
+    has_begun: bool,
+}
+
+impl OpenCode {
+    /// Names the files of a person; `None` without a home. Nothing is read yet.
+    pub fn new(homes: &Homes, scope: Scope, source: SourceId, prices: Arc<Prices>) -> Option<Self> {
+        let root = homes.data.as_ref()?.join("opencode");
+        Some(Self {
+            database: Database::new(root.join("opencode.db")),
+            files: Files::new(root.join("storage")),
+            root,
+            scope,
+            source,
+            teller: Teller::new(source, SourceKind::OpenCode, prices),
+            health: Health::of(source),
+            is_open: false,
+            sessions: HashMap::new(),
+            open: Vec::new(),
+            progress: Progress::default(),
+        })
+    }
+
+    /// Tells what the database has that was not told.
+    fn read(&mut self, batch: &mut Batch) -> Result<(), String> {
+        let is_first = !self.progress.has_begun;
+        if !self.database.has_changed()? && self.progress.first.is_none() && !is_first {
+            return Ok(());
+        }
+        self.database.begin()?;
+        let mut said = Vec::new();
+        self.read_sessions(&mut said, batch)?;
+        let mut rows = self.database.messages_of(&std::mem::take(&mut self.open))?;
+        let newest = self.database.newest_message()?;
+        if is_first {
+            self.progress = Progress { newest, first: Some(newest + 1), has_begun: true };
+        }
+        rows.extend(self.database.messages_between(self.progress.newest, newest, SLICE)?);
+        self.progress.newest = rows.iter().map(|row| row.number).max().unwrap_or(0).max(self.progress.newest);
+        batch.more = self.progress.newest < newest;
+        if let Some(below) = self.progress.first {
+            let slice = if is_first { FIRST_SLICE } else { SLICE };
+            let older = self.database.messages_below(below, slice)?;
+            self.progress.first = older.iter().map(|row| row.number).min();
+            batch.more |= self.progress.first.is_some();
+            rows.extend(older);
+        }
+        rows.sort_by_key(|row| row.number);
+        rows.dedup_by_key(|row| row.number);
+        for row in rows {
+            self.tell_message(row, &mut said)?;
+        }
+        self.database.finish()?;
+        self.tell(said, batch);
+        Ok(())
+    }
+
+    fn read_sessions(&mut self, said: &mut Vec<Said>, batch: &mut Batch) -> Result<(), String> {
+        let rows = self.database.sessions()?;
+        let mut gone = std::mem::take(&mut self.sessions);
+        for row in rows {
+            let known = gone.remove(&row.id);
+            let is_news = known.as_ref().is_none_or(|known| known.row != row);
+            let place = row.directory.as_deref().unwrap_or_default();
+            let is_wanted = self.scope.has(Path::new(place));
+            if is_wanted && is_news {
+                opencode::session(&row, said);
+                // No list of processes is kept: only silence tells that one was killed.
+                let patience = NodeFact::MaySleep(patience(Process::Unknown));
+                said.push(Said::of(None, opencode::key(&row.id), patience));
+            }
+            let newest = known.map_or(0, |known| known.newest);
+            self.sessions.insert(row.id.clone(), Known { row, is_wanted, newest });
+        }
+        for (id, _) in gone.into_iter().filter(|(_, known)| known.is_wanted) {
+            batch.facts.push(Fact::node(self.source, None, opencode::key(&id), NodeFact::Gone));
+        }
+        Ok(())
+    }
+
+    fn tell_message(&mut self, row: Numbered, said: &mut Vec<Said>) -> Result<(), String> {
+        let Some(session) = self.sessions.get_mut(&row.message.session).filter(|known| known.is_wanted)
+        else {
+            return Ok(());
+        };
+        let mut told = Vec::new();
+        let standing = opencode::message(&row.message, session.row.created, &mut told);
+        if row.number < session.newest {
+            // Told after a later one: what it cost counts, how things stood then does not.
+            told.retain(|said| matches!(said.what, NodeFact::Used(_)));
+        } else {
+            session.newest = row.number;
+            for part in self.database.parts_of(&row.message)? {
+                opencode::part(&part, &mut told);
+            }
+        }
+        said.append(&mut told);
+        if standing == Standing::Open {
+            self.open.push(row);
+            let surplus = self.open.len().saturating_sub(OPEN);
+            self.open.drain(..surplus);
+        }
+        Ok(())
+    }
+
+    /// Begins anew the next time: it may be another file then, and what was read of this one was not told.
+    fn start_over(&mut self) {
+        self.database.close();
+        self.sessions.clear();
+        self.open.clear();
+        self.progress = Progress::default();
+    }
+
+    fn tell(&mut self, said: Vec<Said>, batch: &mut Batch) {
+        let mut fold = Fold::default();
+        for said in said {
+            fold.take(said);
+        }
+        self.teller.tell(OWNER, &fold, batch);
+    }
+
+    /// Tells what the files have: once there is a database, everything is in it.
+    fn read_files(&mut self, batch: &mut Batch) {
+        let mut said = Vec::new();
+        batch.more = self.files.read(&self.scope, &mut said);
+        self.tell(said, batch);
+    }
+}
+
+impl Feed for OpenCode {
+    fn poll(&mut self, now: Stamp) -> Batch {
+        let mut batch = Batch::default();
+        let has_database = self.database.is_there();
+        // A tool that nobody uses is no source.
+        if !self.is_open && !has_database && !self.files.are_there() {
+            return batch;
+        }
+        if !std::mem::replace(&mut self.is_open, true) {
+            self.teller.open(&self.root.display().to_string(), &mut batch);
+        }
+        let state = if has_database {
+            match self.read(&mut batch) {
+                Ok(()) => SourceState::Ok,
+                Err(what) => {
+                    self.start_over();
+                    SourceState::Corrupt { since: now, what: what.into() }
+                }
+            }
+        } else {
+            self.read_files(&mut batch);
+            SourceState::Ok
+        };
+        self.health.tell(state, &mut batch);
+        batch
+    }
+
+    fn watched(&self) -> Vec<PathBuf> {
+        let mut folders = vec![self.root.clone()];
+        if !self.database.is_there() {
+            folders.extend(self.files.liveliest());
+        }
+        folders
+    }
+}

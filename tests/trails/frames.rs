@@ -1,0 +1,185 @@
+//! The readers in the frame that finds their files: whole homes, as they are on a disk.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use quarterdeck::agent::{codex, gemini};
+use quarterdeck::model::Model;
+use quarterdeck::model::key::NodeKey;
+use quarterdeck::model::price::Prices;
+use quarterdeck::model::status::StatusWord;
+use quarterdeck::model::time::Stamp;
+use quarterdeck::source::codex::Codex;
+use quarterdeck::source::feed::Feed;
+use quarterdeck::source::gemini::Gemini;
+use quarterdeck::source::trails::Trails;
+use quarterdeck::source::trails::tool::{Homes, Scope};
+
+use crate::{SOURCE, bytes, fixture, own, shown_tree};
+
+const ROOT: &str = "01a1e20f-0000-7000-8000-000000000001";
+const LEAF: &str = "01a1e20f-0200-7000-8000-000000000003";
+const CHAT: &str = "9e516b2f-0000-4234-8470-000000000001";
+const PART_B: &str = "dde84ba4-0000-4217-9350-00000000000b";
+
+fn homes(home: &Path) -> Homes {
+    let home = home.to_owned();
+    Homes::of(move |name| (name == "HOME").then(|| home.clone()))
+}
+
+/// A home in which Codex ran, with all threads of the fixtures.
+fn codex_home(home: &Path) -> PathBuf {
+    let day = home.join(".codex/sessions/2026/11/02");
+    fs::create_dir_all(&day).unwrap();
+    for file in crate::codex::FILES {
+        let text = bytes(file);
+        let first: serde_json::Value =
+            serde_json::from_slice(text.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
+        let thread = first["payload"]["id"].as_str().unwrap();
+        fs::write(day.join(format!("rollout-2026-11-02T09-00-00-{thread}.jsonl")), text).unwrap();
+    }
+    day
+}
+
+fn gemini_home(home: &Path) {
+    let chats = home.join(".gemini/tmp/shop/chats");
+    fs::create_dir_all(chats.join(CHAT)).unwrap();
+    for (file, _) in crate::gemini::files() {
+        let below = Path::new(&file).strip_prefix("gemini/chats").unwrap();
+        fs::copy(fixture(&file), chats.join(below)).unwrap();
+    }
+    fs::write(home.join(".gemini/projects.json"), r#"{"projects":{"/home/kim/shop":"shop"}}"#).unwrap();
+}
+
+/// Asks a feed until it has nothing more to tell.
+fn drain(feed: &mut impl Feed, model: &mut Model) {
+    let now = Stamp::parse("2026-11-02T10:00:00Z").unwrap();
+    loop {
+        let batch = feed.poll(now);
+        let _ = model.apply_all(batch.facts);
+        if !batch.more {
+            break;
+        }
+    }
+    let _ = model.advance(now);
+    assert_eq!(model.audit(), Ok(()));
+    assert_eq!(model.anomalies().recent.len(), 0, "{:?}", model.anomalies());
+}
+
+fn told(feed: &mut impl Feed) -> Model {
+    let mut model = Model::default();
+    drain(feed, &mut model);
+    model
+}
+
+fn word(model: &Model, key: &NodeKey) -> Option<StatusWord> {
+    Some(model.get(model.find(key)?)?.status.word())
+}
+
+fn rollouts(home: &Path, scope: Scope, cache: Option<&Path>) -> Trails<Codex> {
+    let prices = Arc::new(Prices::built_in());
+    Trails::new(Codex::new(&homes(home)).unwrap(), scope, SOURCE, prices, cache)
+}
+
+fn chats(home: &Path, scope: Scope) -> Trails<Gemini> {
+    let prices = Arc::new(Prices::built_in());
+    Trails::new(Gemini::new(&homes(home)).unwrap(), scope, SOURCE, prices, None)
+}
+
+#[test]
+fn a_home_is_read_whatever_the_order_of_its_files_and_the_same_from_the_index() {
+    let home = tempfile::tempdir().unwrap();
+    codex_home(home.path());
+    let cache = tempfile::tempdir().unwrap();
+    let mut first = rollouts(home.path(), Scope::All, Some(cache.path()));
+    let model = told(&mut first);
+    assert_eq!(own(&model, &codex::key(ROOT)), [2300, 97, 13_000, 0]);
+    assert_eq!(word(&model, &codex::key(ROOT)), Some(StatusWord::Done));
+    let leaf = model.find(&codex::key(LEAF)).unwrap();
+    assert_eq!(model.ancestors(leaf).count(), 2);
+    drop(first);
+    let again = told(&mut rollouts(home.path(), Scope::All, Some(cache.path())));
+    assert_eq!(shown_tree(&again), shown_tree(&model));
+}
+
+#[test]
+fn what_is_appended_is_told_and_nothing_twice() {
+    let home = tempfile::tempdir().unwrap();
+    let day = codex_home(home.path());
+    let path = day.join(format!("rollout-2026-11-02T09-00-00-{ROOT}.jsonl"));
+    let whole = bytes("codex/root.jsonl");
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let mut feed = rollouts(home.path(), Scope::All, None);
+    let mut model = told(&mut feed);
+    assert_eq!(word(&model, &codex::key(ROOT)), Some(StatusWord::Stale), "silent for an hour");
+    let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    std::io::Write::write_all(&mut file, &whole[whole.len() / 2..]).unwrap();
+    drain(&mut feed, &mut model);
+    assert_eq!(own(&model, &codex::key(ROOT)), [2300, 97, 13_000, 0]);
+    assert_eq!(word(&model, &codex::key(ROOT)), Some(StatusWord::Done));
+}
+
+#[test]
+fn only_the_threads_of_a_project_are_read_where_one_is_asked_for() {
+    let home = tempfile::tempdir().unwrap();
+    codex_home(home.path());
+    gemini_home(home.path());
+    let here = Scope::Within(vec!["/home/kim/shop".into()]);
+    let elsewhere = Scope::Within(vec!["/home/kim/other".into()]);
+    assert!(told(&mut rollouts(home.path(), here.clone(), None)).find(&codex::key(ROOT)).is_some());
+    assert!(told(&mut rollouts(home.path(), elsewhere.clone(), None)).is_empty());
+    assert!(told(&mut chats(home.path(), here)).find(&gemini::key(CHAT)).is_some());
+    assert!(told(&mut chats(home.path(), elsewhere)).is_empty());
+}
+
+#[test]
+fn a_chat_and_its_agents_are_one_tree_with_their_prices() {
+    let home = tempfile::tempdir().unwrap();
+    gemini_home(home.path());
+    let model = told(&mut chats(home.path(), Scope::All));
+    assert_eq!(own(&model, &gemini::key(CHAT)), [875, 189, 12_200, 0]);
+    assert_eq!(
+        word(&model, &gemini::key(PART_B)),
+        Some(StatusWord::Failed),
+        "as the call that invoked it says"
+    );
+    let node = model.get(model.find(&gemini::key(PART_B)).unwrap()).unwrap();
+    // 2.5-pro: 1,000 in at $1.25, 120 out at $10, 7,000 cached at $0.125 a million.
+    assert_eq!(node.own_spend().cost.0, 1_250_000 + 1_200_000 + 875_000);
+    assert_eq!(node.parent(), model.find(&gemini::key(CHAT)));
+}
+
+#[test]
+fn a_turn_that_did_not_end_is_abandoned_a_day_later() {
+    let home = tempfile::tempdir().unwrap();
+    let day = codex_home(home.path());
+    let path = day.join(format!("rollout-2026-11-02T09-00-00-{ROOT}.jsonl"));
+    let whole = bytes("codex/root.jsonl");
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let mut feed = rollouts(home.path(), Scope::All, None);
+    let mut model = Model::default();
+    let _ = model.apply_all(feed.poll(Stamp::parse("2026-11-04T09:00:00Z").unwrap()).facts);
+    let node = model.get(model.find(&codex::key(ROOT)).unwrap()).unwrap();
+    assert_eq!(node.status.word(), StatusWord::Cancelled);
+    assert_eq!(node.claims.first().and_then(|claim| claim.raw.as_deref()), Some("abandoned"));
+}
+
+#[test]
+fn the_file_of_a_session_is_found_by_its_id() {
+    let home = tempfile::tempdir().unwrap();
+    let day = codex_home(home.path());
+    gemini_home(home.path());
+    let homes = homes(home.path());
+    let found = quarterdeck::source::codex::transcript(&homes, LEAF);
+    assert_eq!(found, Some(day.join(format!("rollout-2026-11-02T09-00-00-{LEAF}.jsonl"))));
+    let chats = home.path().join(".gemini/tmp/shop/chats");
+    let found = quarterdeck::source::gemini::transcript(&homes, CHAT);
+    assert_eq!(found, Some(chats.join("session-2026-11-02T09-00-9e516b2f.jsonl")));
+    let found = quarterdeck::source::gemini::transcript(&homes, PART_B);
+    assert_eq!(found, Some(chats.join(CHAT).join(format!("{PART_B}.jsonl"))));
+    for hostile in ["", "..", "../../x", "-"] {
+        assert_eq!(quarterdeck::source::codex::transcript(&homes, hostile), None);
+        assert_eq!(quarterdeck::source::gemini::transcript(&homes, hostile), None);
+    }
+}

@@ -1,0 +1,50 @@
+//! Gemini chats.
+
+use insta::assert_snapshot;
+use quarterdeck::agent::gemini::{Chat, Conversation, key};
+use quarterdeck::agent::lines::Line;
+use quarterdeck::agent::trail::{Said, Trail};
+use quarterdeck::model::key::SourceKind;
+
+use crate::{bytes, model, own, read, shown_tree, talk};
+
+const MAIN: &str = "9e516b2f-0000-4234-8470-000000000001";
+const PART_A: &str = "77d3c5bb-0000-46ba-9ea2-00000000000a";
+const PART_B: &str = "dde84ba4-0000-4217-9350-00000000000b";
+pub const FILE: &str = "gemini/chats/session-2026-11-02T09-00-9e516b2f.jsonl";
+
+pub fn files() -> [(String, Chat); 3] {
+    let below = |id: &str| (format!("gemini/chats/{MAIN}/{id}.jsonl"), Chat::new(Some(MAIN), None));
+    [(FILE.to_owned(), Chat::new(None, Some("/home/kim/shop"))), below(PART_A), below(PART_B)]
+}
+
+fn said() -> Vec<Said> {
+    files().into_iter().flat_map(|(file, mut chat)| read(&mut chat, &bytes(&file))).collect()
+}
+
+#[test]
+fn agents_hang_under_the_chat_that_invoked_them_and_end_as_it_was_told() {
+    assert_snapshot!(shown_tree(&model(SourceKind::Gemini, said())));
+}
+
+#[test]
+fn a_message_that_is_written_again_or_listed_again_counts_once() {
+    let model = model(SourceKind::Gemini, said());
+    // Input without what was cached, with what tools took; output with thoughts.
+    assert_eq!(own(&model, &key(MAIN)), [600 + 200 + 70 + 5, 150 + 30 + 9, 5000 + 6000 + 1200, 0]);
+    assert_eq!(own(&model, &key(PART_A)), [900 + 100, 80 + 40, 3000 + 4000, 0]);
+    assert_eq!(own(&model, &key(PART_B)), [900 + 100, 80 + 40, 3000 + 4000, 0]);
+}
+
+#[test]
+fn a_chat_of_an_old_version_is_one_document() {
+    let line = Line { offset: 0, next: 0, bytes: bytes("gemini/old.json"), cut: 0 };
+    let mut said = Vec::new();
+    Chat::new(None, None).line(&line, &mut said);
+    assert_snapshot!(shown_tree(&model(SourceKind::Gemini, said)));
+}
+
+#[test]
+fn a_chat_can_be_read() {
+    assert_snapshot!(talk(&mut Conversation::default(), &bytes(FILE)));
+}

@@ -1,0 +1,132 @@
+//! What must hold of every reader: however a file is cut the same is said, a reader that was put aside goes on as
+//! if it had not been, and nothing that anybody writes makes one fail.
+
+use proptest::prelude::*;
+use quarterdeck::agent::codex::Rollout;
+use quarterdeck::agent::gemini::Chat;
+use quarterdeck::agent::lines::{Line, Lines};
+use quarterdeck::agent::trail::{Said, Talk, Trail};
+use quarterdeck::agent::{codex, gemini};
+use serde_json::Value;
+
+use crate::{bytes, lines, read};
+
+/// A file, and how its reader begins and goes on.
+struct Case {
+    name: String,
+    bytes: Vec<u8>,
+    begin: Box<dyn Fn() -> Box<dyn Trail>>,
+    resume: fn(&Value) -> Box<dyn Trail>,
+}
+
+fn cases() -> Vec<Case> {
+    let rollout = crate::codex::FILES.iter().map(|file| Case {
+        name: (*file).to_owned(),
+        bytes: bytes(file),
+        begin: Box::new(|| Box::new(Rollout::default())),
+        resume: |state| Box::new(Rollout::resume(state)),
+    });
+    let chat = crate::gemini::files().into_iter().map(|(file, chat)| Case {
+        bytes: bytes(&file),
+        name: file,
+        begin: Box::new(move || Box::new(chat.clone())),
+        resume: |state| Box::new(Chat::resume(state)),
+    });
+    rollout.chain(chat).collect()
+}
+
+#[test]
+fn a_reader_that_is_put_aside_after_any_line_says_the_same() {
+    for case in cases() {
+        let whole = read(&mut *(case.begin)(), &case.bytes);
+        let lines = lines(&case.bytes);
+        for cut in 0..=lines.len() {
+            let (first, second) = lines.split_at(cut);
+            let mut said = Vec::new();
+            let mut reader = (case.begin)();
+            first.iter().for_each(|line| reader.line(line, &mut said));
+            let mut reader = (case.resume)(&reader.state());
+            second.iter().for_each(|line| reader.line(line, &mut said));
+            assert!(said == whole, "{} cut after line {cut}", case.name);
+        }
+    }
+}
+
+/// Reads in two pieces, as they come when a file is read while it is written.
+fn in_two(reader: &mut dyn Trail, bytes: &[u8], cut: usize) -> Vec<Said> {
+    let (mut pieces, mut said) = (Lines::default(), Vec::new());
+    let (first, second) = bytes.split_at(cut);
+    pieces.push(0, first, |line| reader.line(&line, &mut said));
+    pieces.push(cut as u64, second, |line| reader.line(&line, &mut said));
+    said
+}
+
+#[test]
+fn a_file_that_is_read_while_it_is_written_says_the_same() {
+    for case in cases() {
+        let whole = read(&mut *(case.begin)(), &case.bytes);
+        // Every byte of the shortest lines, and a step that hits all places of the long ones.
+        for cut in (0..=case.bytes.len()).step_by(37) {
+            assert!(in_two(&mut *(case.begin)(), &case.bytes, cut) == whole, "{} cut at {cut}", case.name);
+        }
+    }
+}
+
+fn feed(line: &[u8]) {
+    let line = Line { offset: 0, next: line.len() as u64 + 1, bytes: line.to_vec(), cut: 0 };
+    let mut said = Vec::new();
+    for case in cases() {
+        let mut reader = (case.begin)();
+        // Once a reader knows whose file it is, it looks closer.
+        lines(&case.bytes).first().into_iter().for_each(|first| reader.line(first, &mut said));
+        reader.line(&line, &mut said);
+        let _ = (case.resume)(&reader.state());
+    }
+    let mut log = Vec::new();
+    codex::Conversation::default().line(&line, &mut log);
+    gemini::Conversation::default().line(&line, &mut log);
+}
+
+/// A value of any kind, in place of one that belongs there.
+fn odd() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".{0,12}".prop_map(Value::from),
+        Just(serde_json::json!([[], {}, "x"])),
+        Just(serde_json::json!({"text": 3, "type": [], "id": {}})),
+    ]
+}
+
+/// Puts a value in place of the nth that is anywhere in this one.
+fn put(value: &mut Value, nth: &mut usize, odd: &Value) {
+    if *nth == 0 {
+        *value = odd.clone();
+    }
+    *nth = nth.wrapping_sub(1);
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| put(item, nth, odd)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| put(field, nth, odd)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_bytes_make_a_reader_fail(line in prop::collection::vec(any::<u8>(), 0..80)) {
+        feed(&line);
+    }
+
+    #[test]
+    fn no_odd_value_makes_a_reader_fail(which in any::<prop::sample::Index>(), mut nth in 0usize..60, odd in odd()) {
+        let all: Vec<Line> = cases().iter().flat_map(|case| lines(&case.bytes)).collect();
+        let line = which.get(&all);
+        let mut value: Value = serde_json::from_slice(&line.bytes).unwrap();
+        put(&mut value, &mut nth, &odd);
+        feed(value.to_string().as_bytes());
+    }
+}
