@@ -300,6 +300,7 @@ impl Agent<'_> {
                 model,
                 tokens,
                 cost,
+                ..UsageReport::default()
             })));
         }
         if row.text(&["telemetry_status"]).as_deref() == Some("unmatched_stop") {

@@ -181,7 +181,7 @@ impl Session<'_> {
         }
         if cost.is_some() || tokens.is_known() {
             let cost = cost.map(Usd::from_dollars);
-            let usage = UsageReport { id: None, scope: Scope::Total, model: None, tokens, cost };
+            let usage = UsageReport { scope: Scope::Total, tokens, cost, ..UsageReport::default() };
             leaf.say(NodeFact::Used(Box::new(usage)));
         }
         let kept = ["rate_limits", "context_window", "effort", "version"];
