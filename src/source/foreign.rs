@@ -20,7 +20,7 @@ use crate::model::time::Stamp;
 pub const SOURCES: u16 = 48;
 
 /// New folders of tools deep in a project are looked for this often; at its top, whenever it changes.
-const LOOK: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_mins(1);
 /// How deep a tool's folder may be: services/web/api/.omc is three.
 const DEEPEST: usize = 5;
 /// A project with more folders is looked at in part.

@@ -238,3 +238,20 @@ fn a_file_of_the_same_name_that_is_something_else_is_no_source() {
     assert_eq!(deck.look(), 0);
     assert_eq!(deck.model.sources().count(), 0);
 }
+
+#[test]
+fn what_runs_on_paper_only_is_stale_in_every_tool() {
+    for (fixture, name) in
+        [("idumb", "tn-1779295000000-3"), ("tasks", "checkout-pay"), ("omc", "alpha\u{1f}worker-worker-2")]
+    {
+        let mut deck = Deck::of(fixture);
+        deck.look();
+        assert_eq!(deck.foreign(name).status.word(), StatusWord::Stale, "{name}");
+        assert_eq!(deck.foreign(name).status.told(), StatusWord::Running, "{name}");
+    }
+    let mut deck = Deck::of("proofchecker");
+    deck.look();
+    assert_eq!(deck.foreign("28").status.word(), StatusWord::Running);
+    deck.look_after(4 * 3600);
+    assert_eq!(deck.foreign("28").status.word(), StatusWord::Stale);
+}
