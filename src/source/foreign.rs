@@ -71,17 +71,24 @@ impl Foreign {
     /// Looks for folders of tools that are not known yet.
     fn discover(&mut self, now: Stamp) {
         let top = top_of(&self.project);
-        let is_fresh = |(at, known): &(Stamp, Option<Top>)| now.since(*at) < LOOK && *known == top;
-        if self.walked.as_ref().is_some_and(is_fresh) {
-            return;
-        }
-        self.walked = Some((now, top));
         let mut found = Vec::new();
-        for folder in omc::roots_outside(&self.project, &self.around) {
-            found.push((&omc::TOOL, folder.clone()));
-            found.push((&omc::TEAMS, folder.join("state/team")));
-        }
-        for folder in walk(&self.project) {
+        let folders = match self.walked {
+            Some((at, known)) if now.since(at) < LOOK && known == top => return,
+            // Its top changes with every file that is saved there: that is worth a look at the top.
+            Some((at, _)) if now.since(at) < LOOK => {
+                self.walked = Some((at, top));
+                vec![self.project.clone()]
+            }
+            Some(_) | None => {
+                self.walked = Some((now, top));
+                for folder in omc::roots_outside(&self.project, &self.around) {
+                    found.push((&omc::TOOL, folder.clone()));
+                    found.push((&omc::TEAMS, folder.join("state/team")));
+                }
+                walk(&self.project)
+            }
+        };
+        for folder in folders {
             for (tool, place, proof) in PLACES {
                 let root = folder.join(place);
                 if root.join(proof).exists() {
