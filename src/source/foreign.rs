@@ -20,9 +20,7 @@ use crate::model::time::Stamp;
 pub const SOURCES: u16 = 48;
 
 /// New folders of tools deep in a project are looked for this often; at its top, whenever it changes.
-const LOOK: Duration = Duration::from_secs(60);
-/// The soonest that a change at the top is looked after.
-const LOOK_AT_ONCE: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_mins(1);
 /// How deep a tool's folder may be: services/web/api/.omc is three.
 const DEEPEST: usize = 5;
 /// A project with more folders is looked at in part.
@@ -73,20 +71,24 @@ impl Foreign {
     /// Looks for folders of tools that are not known yet.
     fn discover(&mut self, now: Stamp) {
         let top = top_of(&self.project);
-        // A folder whose top changes all the time, such as a home, is not walked through all the time.
-        let is_fresh = |(at, known): &(Stamp, Option<Top>)| {
-            now.since(*at) < LOOK_AT_ONCE || now.since(*at) < LOOK && *known == top
-        };
-        if self.walked.as_ref().is_some_and(is_fresh) {
-            return;
-        }
-        self.walked = Some((now, top));
         let mut found = Vec::new();
-        for folder in omc::roots_outside(&self.project, &self.around) {
-            found.push((&omc::TOOL, folder.clone()));
-            found.push((&omc::TEAMS, folder.join("state/team")));
-        }
-        for folder in walk(&self.project) {
+        let folders = match self.walked {
+            Some((at, known)) if now.since(at) < LOOK && known == top => return,
+            // Its top changes with every file that is saved there: that is worth a look at the top.
+            Some((at, _)) if now.since(at) < LOOK => {
+                self.walked = Some((at, top));
+                vec![self.project.clone()]
+            }
+            Some(_) | None => {
+                self.walked = Some((now, top));
+                for folder in omc::roots_outside(&self.project, &self.around) {
+                    found.push((&omc::TOOL, folder.clone()));
+                    found.push((&omc::TEAMS, folder.join("state/team")));
+                }
+                walk(&self.project)
+            }
+        };
+        for folder in folders {
             for (tool, place, proof) in PLACES {
                 let root = folder.join(place);
                 if root.join(proof).exists() {

@@ -6,13 +6,10 @@
 mod delegations;
 mod graph;
 
-use std::time::Duration;
-
 use super::pages::Pages;
-use super::sheet::{Leaf, Sheet};
+use super::sheet::Sheet;
 use super::shelf::Wanted::Document;
 use super::tool::Tool;
-use crate::model::fact::NodeFact;
 use crate::model::handoff::Outcome;
 use crate::model::key::SourceKind;
 use crate::source::loose::Loose;
@@ -42,11 +39,6 @@ fn read(pages: &Pages, sheet: &mut Sheet) {
     if let Some(state) = page(["state", "hook-state"]) {
         graph::tell_sessions(state, &tasks, sheet);
     }
-}
-
-/// Says how long something may be silent.
-fn may_sleep(leaf: &mut Leaf, span: Duration) {
-    leaf.say(NodeFact::MaySleep(u64::try_from(span.as_millis()).unwrap_or(u64::MAX)));
 }
 
 /// Returns the evidence that came back.

@@ -25,7 +25,7 @@ pub(super) enum Page {
 pub(super) struct Rows {
     /// How many came before those that are kept.
     pub dropped: u64,
-    pub rows: Vec<Value>,
+    pub kept: Vec<Value>,
     /// How many lines were no objects.
     pub odd: u32,
 }
@@ -44,18 +44,18 @@ impl Rows {
             return;
         };
         // Twice as many at most, so that taking the old ones out costs little for each.
-        if self.rows.len() >= 2 * MOST_ROWS {
-            self.rows.drain(..MOST_ROWS);
+        if self.kept.len() >= 2 * MOST_ROWS {
+            self.kept.drain(..MOST_ROWS);
             self.dropped += MOST_ROWS as u64;
         }
-        self.rows.push(row);
+        self.kept.push(row);
     }
 
     /// Returns the latest rows with their numbers.
     pub fn numbered(&self) -> impl Iterator<Item = (u64, Loose<'_>)> {
-        let skipped = self.rows.len().saturating_sub(MOST_ROWS);
+        let skipped = self.kept.len().saturating_sub(MOST_ROWS);
         let first = self.dropped + 1 + skipped as u64;
-        let kept = self.rows.iter().skip(skipped);
+        let kept = self.kept.iter().skip(skipped);
         (first..).zip(kept.filter_map(|row| row.as_object().map(Loose)))
     }
 }
@@ -64,7 +64,7 @@ impl Pages {
     /// Reads files that are in memory: what a folder with them would give.
     pub fn read(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Self {
         let page = |path: &str, bytes: &[u8]| {
-            if path.ends_with(".jsonl") {
+            if path.strip_suffix(".jsonl").is_some() {
                 let mut rows = Rows::default();
                 bytes.split(|byte| *byte == b'\n').for_each(|line| rows.push(line));
                 return Some(Page::Rows(rows));

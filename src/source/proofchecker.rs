@@ -1,7 +1,9 @@
-//! ProofChecker: the projects of `specs/state.json`, and what its agents wrote back beside them.
+//! The projects of `ProofChecker`: those of `specs/state.json`, and what its agents wrote back beside them.
 //!
 //! Agents edit the file with their own tools, so its types drift and some versions are no JSON, or several documents
 //! one after the other. A return file is there from the agent's first write until its command took it in.
+
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -28,6 +30,8 @@ pub(super) static TOOL: Tool = Tool {
     read,
 };
 
+/// The most time that the tool gives any command; after that nobody works on it any more.
+const STALE: Duration = Duration::from_hours(4);
 /// Holds all projects; theirs are numbers.
 const PROJECTS: &str = "specs";
 
@@ -90,7 +94,9 @@ fn tell_project(row: Loose<'_>, word: Option<&str>, group: &NodeKey, sheet: &mut
     leaf.clock(Clock::Created, row.stamp(&["created", "created_at"]));
     leaf.clock(Clock::Started, row.stamp(&["started", "started_at"]));
     leaf.clock(Clock::Ended, row.stamp(&["completed", "completed_at"]));
-    leaf.sign(row.stamp(&["last_updated", "updated"]), None);
+    let signs = ["last_updated", "updated", "started", "created"];
+    leaf.sign(signs.iter().filter_map(|name| row.stamp(&[name])).max(), None);
+    leaf.may_sleep(STALE);
     if let Some(summary) = row.text(&["completion_summary"]) {
         let artifacts = artifacts(row);
         leaf.say(NodeFact::Returned(Box::new(Outcome {
@@ -165,6 +171,7 @@ fn tell_return(leaf: &mut Leaf, page: Loose<'_>) {
     }
     leaf.clock(Clock::Started, page.stamp(&["started_at"]));
     leaf.sign(page.stamp(&["started_at"]), None);
+    leaf.may_sleep(STALE);
     leaf.say(NodeFact::Returned(Box::new(outcome(page))));
 }
 

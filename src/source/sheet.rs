@@ -1,6 +1,7 @@
 //! What a tool's files say, gathered node by node before anything is told: several files may speak of one node.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use super::told::Entry;
 use crate::model::fact::{About, Action, Clock, Description, Fact, NodeFact, StatusReport};
@@ -136,6 +137,11 @@ impl Leaf {
             self.say(NodeFact::Active(Action { last, next: None }));
         }
         self
+    }
+
+    /// Says how long it may be silent while it runs.
+    pub fn may_sleep(&mut self, span: Duration) -> &mut Self {
+        self.say(NodeFact::MaySleep(u64::try_from(span.as_millis()).unwrap_or(u64::MAX)))
     }
 
     /// Notes something for the timeline; `nth` orders what has no moment.

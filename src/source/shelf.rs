@@ -22,9 +22,10 @@ use crate::store::disk::RealDisk;
 const GRACE: Duration = Duration::from_secs(2);
 /// A folder that changed so lately may change again without a visible change of its time.
 const RACY: Duration = Duration::from_secs(2);
-/// Of files and folders with a pattern so many are read, the latest first: some tools keep one for each session
-/// that ever was.
-const MOST: usize = 256;
+/// Of files with a pattern so many are read, the latest first: some tools keep one for each session that ever was.
+const MOST_FILES: usize = 256;
+/// Of folders fewer: several files are looked for in each of them, each time.
+const MOST_FOLDERS: usize = 64;
 /// A longer line is no row of a log.
 const LONGEST_LINE: usize = 1024 * 1024;
 
@@ -143,7 +144,9 @@ impl Shelf {
     /// Returns the paths that a pattern stands for. Where it has no star the file need not be there.
     fn expand(&mut self, pattern: &str) -> Vec<String> {
         let mut found = vec![String::new()];
-        for part in pattern.split('/') {
+        let mut parts = pattern.split('/').peekable();
+        while let Some(part) = parts.next() {
+            let most = if parts.peek().is_some() { MOST_FOLDERS } else { MOST_FILES };
             let mut next = Vec::new();
             for before in found {
                 let join = |name: &str| {
@@ -156,7 +159,7 @@ impl Shelf {
                             let fits = name.starts_with(start) && name.ends_with(end);
                             fits && name.len() > start.len() + end.len()
                         });
-                        next.extend(names.take(MOST).map(|name| join(name)));
+                        next.extend(names.take(most).map(|name| join(name)));
                     }
                 }
             }

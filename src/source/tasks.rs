@@ -132,7 +132,7 @@ fn tell_task(leaf: &mut Leaf, row: Loose<'_>, id: &str, place: Option<u32>) {
     leaf.clock(Clock::Created, row.stamp(&["created", "createdAt"]));
     leaf.clock(Clock::Started, row.stamp(&["started", "startedAt"]));
     leaf.clock(Clock::Ended, row.stamp(&["completed", "completedAt"]));
-    leaf.say(NodeFact::MaySleep(u64::try_from(STALE.as_millis()).unwrap_or(u64::MAX)));
+    leaf.may_sleep(STALE);
     let signs = ["updated", "updatedAt", "started", "startedAt", "created"];
     leaf.sign(signs.iter().filter_map(|name| row.stamp(&[name])).max(), None);
 }

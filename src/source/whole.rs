@@ -69,10 +69,8 @@ impl Whole {
             Ok(None) => Look::Same,
             Err(error) => {
                 self.seen = None;
-                match error.kind() {
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Look::Missing,
-                    _ => Look::Failed(error),
-                }
+                let missing = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+                if missing.contains(&error.kind()) { Look::Missing } else { Look::Failed(error) }
             }
         }
     }

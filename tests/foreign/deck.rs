@@ -1,5 +1,6 @@
 //! A project with other tools' files in it, and the model that is told of them.
 
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -96,10 +97,10 @@ impl Deck {
         let mut shown = text::tree(&self.model, &roots, self.now);
         for (id, source) in self.model.sources() {
             let root = source.root.replace(&*self.folder.path().to_string_lossy(), ".");
-            shown += &format!("\n{} {} {root}: {:?}", id.0, source.kind.as_str(), source.state);
+            let _ = write!(shown, "\n{} {} {root}: {:?}", id.0, source.kind.as_str(), source.state);
         }
         for line in text::troubles(&self.model) {
-            shown += &format!("\n! {}", line.replace(&*self.folder.path().to_string_lossy(), "."));
+            let _ = write!(shown, "\n! {}", line.replace(&*self.folder.path().to_string_lossy(), "."));
         }
         shown
     }

@@ -48,7 +48,7 @@ proptest! {
         let all = files(fixture);
         let (path, good) = &all[nth % all.len()];
         // Logs grow: what stands in place of their lines is another log.
-        if !path.ends_with(".jsonl") && serde_json::from_str::<serde_json::Value>(&bytes).is_err() {
+        if path.strip_suffix(".jsonl").is_none() && serde_json::from_str::<serde_json::Value>(&bytes).is_err() {
             let mut deck = Deck::of(fixture);
             deck.look();
             let before = deck.state_of_all();

@@ -238,3 +238,61 @@ fn a_file_of_the_same_name_that_is_something_else_is_no_source() {
     assert_eq!(deck.look(), 0);
     assert_eq!(deck.model.sources().count(), 0);
 }
+
+#[test]
+fn what_runs_on_paper_only_is_stale_in_every_tool() {
+    for (fixture, name) in
+        [("idumb", "tn-1779295000000-3"), ("tasks", "checkout-pay"), ("omc", "alpha\u{1f}worker-worker-2")]
+    {
+        let mut deck = Deck::of(fixture);
+        deck.look();
+        assert_eq!(deck.foreign(name).status.word(), StatusWord::Stale, "{name}");
+        assert_eq!(deck.foreign(name).status.told(), StatusWord::Running, "{name}");
+    }
+    let mut deck = Deck::of("proofchecker");
+    deck.look();
+    assert_eq!(deck.foreign("28").status.word(), StatusWord::Running);
+    deck.look_after(4 * 3600);
+    assert_eq!(deck.foreign("28").status.word(), StatusWord::Stale);
+}
+
+#[test]
+fn a_project_without_any_tool_is_read_to_its_end_too() {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use quarterdeck::model::key::SourceId;
+    use quarterdeck::model::time::Stamp;
+    use quarterdeck::source::feed::follow_into;
+    use quarterdeck::source::foreign::{Around, Foreign};
+
+    let folder = tempfile::tempdir().unwrap();
+    let feed = Foreign::new(folder.path().to_owned(), Around::default(), SourceId(1));
+    let (send, told) = channel();
+    let following =
+        follow_into(feed, || Stamp::from_millis(1), move |batch| send.send(batch).is_ok()).unwrap();
+    let batch = told.recv_timeout(Duration::from_secs(30)).unwrap();
+    assert!(
+        batch.facts.is_empty() && !batch.more,
+        "whoever waits for the first reading need not wait any more"
+    );
+    drop(following);
+}
+
+#[test]
+fn of_many_folders_the_latest_are_read() {
+    let mut deck = Deck::empty();
+    for nth in 0..80 {
+        let path = format!(".omc/state/sessions/s{nth}/subagent-tracking-state.json");
+        deck.write(&path, tracking("completed").replace("a0000000000000001", &format!("a{nth}")));
+        let changed = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_779_000_000 + nth);
+        fs::File::open(deck.path(&format!(".omc/state/sessions/s{nth}")))
+            .unwrap()
+            .set_modified(changed)
+            .unwrap();
+    }
+    deck.look();
+    assert_eq!(deck.word(&agent("a79")), StatusWord::Done);
+    assert_eq!(deck.model.find(&agent("a0")), None);
+    assert_eq!(deck.model.len(), 128, "64 sessions with an agent each");
+}

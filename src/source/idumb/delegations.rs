@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::graph::{Task, Tasks};
+use super::graph::{STALE_NODE, Task, Tasks};
 use super::outcome;
 use crate::model::fact::{Clock, Description, NodeFact};
 use crate::model::handoff::Handoff;
@@ -120,7 +120,7 @@ fn tell_one(row: Loose<'_>, id: &str, task: Option<&Task<'_>>, joined: Option<&T
     if let Some(result) = result {
         leaf.say(NodeFact::Returned(Box::new(outcome(result))));
     }
-    super::may_sleep(leaf, super::graph::STALE_NODE);
+    leaf.may_sleep(STALE_NODE);
 }
 
 /// A task that waits says nothing of the record: nobody may have taken it up.

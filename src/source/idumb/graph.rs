@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{may_sleep, outcome};
+use super::outcome;
 use crate::model::fact::{Clock, Description, NodeFact};
 use crate::model::key::NodeKey;
 use crate::model::node::NodeKind;
@@ -136,7 +136,7 @@ fn tell_state(leaf: &mut Leaf, row: Loose<'_>, field: Field, stale: Duration) {
     leaf.clock(Clock::Created, row.stamp(&["createdAt"]));
     leaf.clock(Clock::Started, row.stamp(&["startedAt"]));
     leaf.clock(Clock::Ended, row.stamp(&["completedAt"]));
-    may_sleep(leaf, stale);
+    leaf.may_sleep(stale);
     leaf.sign(last_sign(row), None);
 }
 

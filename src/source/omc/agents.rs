@@ -230,7 +230,7 @@ impl Agent<'_> {
         };
         let stopped = || self.mission.filter(is_over)?.stamp(&["updatedAt"]);
         leaf.clock(Clock::Ended, self.row.and_then(ended).or_else(|| task("completedAt")).or_else(stopped));
-        leaf.say(NodeFact::MaySleep(u64::try_from(STALE.as_millis()).unwrap_or(u64::MAX)));
+        leaf.may_sleep(STALE);
         leaf.sign(self.row.and_then(latest).max(task("startedAt")), None);
     }
 
@@ -267,7 +267,9 @@ impl Agent<'_> {
     /// What it did, gave back and used.
     fn tell_work(&self, leaf: &mut Leaf) {
         if let Some(mission) = self.mission {
-            let step = mission.text(&["currentStep"]).or_else(|| mission.text(&["latestUpdate"]));
+            // The last update of one that ended is the word for that.
+            let update = || mission.text(&["latestUpdate"]).filter(|update| update != "completed");
+            let step = mission.text(&["currentStep"]).or_else(update);
             leaf.sign(mission.stamp(&["updatedAt"]), step);
         }
         let Some(row) = self.row else { return };

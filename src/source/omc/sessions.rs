@@ -134,12 +134,12 @@ impl Session<'_> {
     fn describe(&self, leaf: &mut Leaf) {
         let line = |names: &[&str]| self.line.and_then(|line| line.text(names));
         let model = self.line.and_then(|line| line.object(&["model"])?.text(&["id"]));
-        let modes = || self.end.and_then(|end| end.texts(&["modes_used"])?.pop());
+        let used = || self.end.and_then(|end| end.texts(&["modes_used"])?.pop());
         leaf.described(Description {
             title: line(&["session_name"]),
             model_effective: model.map(Into::into),
             workspace: line(&["cwd"]),
-            pattern: self.mode.clone().or_else(modes).map(Into::into),
+            pattern: self.mode.clone().or_else(used).map(Into::into),
             ..Description::default()
         });
     }
@@ -157,7 +157,7 @@ impl Session<'_> {
         }
         let created = self.missions.iter().filter_map(|mission| mission.stamp(&["createdAt"])).min();
         leaf.clock(Clock::Started, hud(&["sessionStartTimestamp"]).or(created));
-        leaf.say(NodeFact::MaySleep(u64::try_from(STALE.as_millis()).unwrap_or(u64::MAX)));
+        leaf.may_sleep(STALE);
         leaf.sign(sign.max(self.ended()), None);
     }
 

@@ -132,7 +132,7 @@ fn tell_worker(pages: &Pages, worker: &str, team: &str, sheet: &mut Sheet) {
     if let Some(word) = word {
         leaf.status(Field::Session, word, status.and_then(|status| status.text(&["reason"])));
     }
-    leaf.say(NodeFact::MaySleep(u64::try_from(STALE.as_millis()).unwrap_or(u64::MAX)));
+    leaf.may_sleep(STALE);
     leaf.sign(
         status.and_then(|status| status.stamp(&["updated_at"])),
         task.map(|task| format!("works on task {task}")),
