@@ -4,6 +4,18 @@
 //! Everything here is a function of its arguments. There is no file, clock or task: time is an argument, and
 //! settings come from whoever read them.
 
+pub mod complexity;
+pub mod decider;
+pub mod decision;
+pub mod decompose;
+pub mod factors;
+pub mod hint;
 pub mod mode;
 pub mod pattern;
+pub mod quality;
+pub mod rules;
+mod select;
 pub mod settings;
+pub mod slash;
+pub mod task;
+pub mod words;
