@@ -162,6 +162,8 @@ fn an_agent_that_nobody_knows_is_refused_where_it_is_known_who_there_is() {
         "There is no agent \"clade\". It is neither configured nor found on the path.\nThere are: claude, codex."
     );
     assert_eq!(broken(&request(None, "codex"), &settings), []);
+    let levelled = broken(&request(None, "executor"), &settings);
+    assert_eq!(levelled, [(Rule::UnknownAgent, Force::Enforced)], "a level does not make it startable");
 }
 
 #[test]

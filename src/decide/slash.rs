@@ -50,7 +50,7 @@ pub struct Delegate {
 /// Reads a command, with its slash or without it.
 pub fn parse(typed: &str) -> Result<Slash, String> {
     let typed = typed.trim();
-    let mut words = typed.strip_prefix('/').unwrap_or(typed).split_whitespace();
+    let mut words = words(typed.strip_prefix('/').unwrap_or(typed));
     let name = words.next().unwrap_or_default();
     let rest: Vec<&str> = words.collect();
     match name {
@@ -62,6 +62,16 @@ pub fn parse(typed: &str) -> Result<Slash, String> {
         "delegation" => delegation(&rest),
         _ => Err(format!("/{name} is no command. There are /delegate, /direct and /delegation.")),
     }
+}
+
+/// A task may be a page with lists: where a line ends is kept as a word of its own.
+const BREAK: &str = "\n";
+
+fn words(typed: &str) -> impl Iterator<Item = &str> {
+    typed.lines().enumerate().flat_map(|(nth, line)| {
+        let line_break = (nth > 0).then_some(BREAK);
+        line_break.into_iter().chain(line.split_whitespace())
+    })
 }
 
 fn delegate(rest: &[&str]) -> Result<Delegate, String> {
@@ -172,7 +182,15 @@ impl<'w> Given<'w> {
     }
 
     fn task(&self, command: &str) -> Result<String, String> {
-        if self.words.is_empty() { Err(format!("{command} needs a task.")) } else { Ok(self.words.join(" ")) }
+        let mut task = String::new();
+        for word in &self.words {
+            if *word != BREAK && !task.is_empty() && !task.ends_with(BREAK) {
+                task.push(' ');
+            }
+            task.push_str(word);
+        }
+        let task = task.trim();
+        if task.is_empty() { Err(format!("{command} needs a task.")) } else { Ok(task.to_owned()) }
     }
 }
 
@@ -260,6 +278,7 @@ mod tests {
             agent: Some("codex".into()), ..wanted("x")
         })]
     #[case("/delegate Pass -d 2 to the parser", wanted("Pass -d 2 to the parser"))]
+    #[case("/delegate -d 2  Move\n  - a  b\n\n- c\n", Delegate { depth: Some(2), ..wanted("Move\n- a b\n\n- c") })]
     #[case("/delegate -- -d is broken", wanted("-d is broken"))]
     #[case("/delegate -d 2 -d 3 twice", Delegate { depth: Some(3), ..wanted("twice") })]
     fn command_parsing_delegate(#[case] typed: &str, #[case] expected: Delegate) {

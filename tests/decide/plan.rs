@@ -57,6 +57,14 @@ fn a_step_can_wait_for_a_later_one_by_number_and_never_in_a_circle() {
 }
 
 #[test]
+fn a_number_of_something_else_is_no_step() {
+    let task = Task::from_text(
+        "X\n- Clear a\n- Clear b\n- Ship it after 2 days\n- Sing after the steps 1 and 2 are done",
+    );
+    assert_eq!(order(&plan(&task)), [vec![], vec![], vec![], vec!["1", "2"]]);
+}
+
+#[test]
 fn without_a_list_it_is_what_must_be_true_in_the_end() {
     let acceptance = ["Schema moved", "Rows moved", "schema  MOVED.", "Reads switched"].map(str::to_owned);
     let task = Task { acceptance: acceptance.to_vec(), ..Task::from_text("Move it") };

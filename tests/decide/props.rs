@@ -1,6 +1,6 @@
 //! What holds for any task.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use proptest::prelude::*;
 use quarterdeck::decide::decision::{Options, decide, to_json, to_text};
@@ -9,6 +9,7 @@ use quarterdeck::decide::hint::hint;
 use quarterdeck::decide::settings::Settings;
 use quarterdeck::decide::task::{Agent, Task};
 use quarterdeck::model::handoff::Decision;
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::Value;
 
 use crate::now;
@@ -126,6 +127,12 @@ proptest! {
     }
 }
 
+/// How long this thread has worked: others that use the machine do not count.
+fn worked() -> Duration {
+    let spent = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(u64::try_from(spent.tv_sec).unwrap(), u32::try_from(spent.tv_nsec).unwrap())
+}
+
 /// Texts that are hard to look through, each of about this size.
 fn hard(size: usize) -> [String; 10] {
     [
@@ -146,14 +153,9 @@ fn hard(size: usize) -> [String; 10] {
 fn a_megabyte_of_anything_is_decided() {
     for text in hard(1 << 20) {
         let acceptance = vec![text.clone(), text.clone() + "b"];
-        for task in [
-            Task { description: text.clone(), ..Task::from_text("x") },
-            Task { acceptance, ..Task::from_text(&text) },
-        ] {
-            let decision = decided(&task, None);
-            assert!((0..=MOST).contains(&decision.subtasks.len()));
-            assert!((0.0..=100.0).contains(&decision.score.unwrap()));
-        }
+        let decision = decided(&Task { acceptance, description: text, ..Task::from_text("x") }, None);
+        assert!((2..=MOST).contains(&decision.subtasks.len()) || decision.should_delegate == Some(false));
+        assert!((0.0..=100.0).contains(&decision.score.unwrap()));
     }
 }
 
@@ -161,11 +163,10 @@ fn a_megabyte_of_anything_is_decided() {
 fn a_text_costs_as_much_more_as_it_is_longer() {
     let of = |text: &str| {
         let task = Task { description: text.to_owned(), ..Task::from_text("x") };
-        // The best of a few: others use this machine too.
-        let times = (0..5).map(|_| {
-            let start = Instant::now();
+        let times = (0..3).map(|_| {
+            let start = worked();
             let _ = decided(&task, None);
-            start.elapsed()
+            worked().checked_sub(start).unwrap()
         });
         times.min().unwrap()
     };

@@ -50,7 +50,7 @@ fn named(nth: usize, said: &Words, outlines: &[Outline], words: &[Words]) -> Vec
         return Vec::new();
     };
     let others = || (0..outlines.len()).filter(|other| *other != nth);
-    let numbers: Vec<u32> = after.iter().filter_map(|word| word.parse().ok()).collect();
+    let numbers = step_numbers(after);
     let by_number = |other: &usize| {
         let number = outlines.get(*other).and_then(|outline| outline.number);
         let number = number.or_else(|| u32::try_from(*other + 1).ok());
@@ -67,6 +67,25 @@ fn named(nth: usize, said: &Words, outlines: &[Outline], words: &[Words]) -> Vec
         shared > 0 && shared * 2 >= telling.len()
     };
     others().filter(is_meant).collect()
+}
+
+/// Returns the numbers of steps with which a text begins: "step 2 and 3", or nothing but numbers. "2 days" is none.
+fn step_numbers(after: &[&str]) -> Vec<u32> {
+    let is_noun = |word: &&&str| ["step", "steps", "item", "items", "number"].contains(*word);
+    let is_said = after.iter().find(|word| **word != "the").filter(is_noun).is_some();
+    let rest = after.iter().skip_while(|word| **word == "the" || is_noun(word));
+    let (mut numbers, mut is_all) = (Vec::new(), true);
+    for word in rest {
+        match word.parse() {
+            Ok(number) => numbers.push(number),
+            Err(_) if *word == "and" => {}
+            Err(_) => {
+                is_all = false;
+                break;
+            }
+        }
+    }
+    if is_said || is_all { numbers } else { Vec::new() }
 }
 
 /// Returns the words after a phrase, if it stands there.
