@@ -72,7 +72,7 @@ fn named(nth: usize, said: &Words, outlines: &[Outline], words: &[Words]) -> Vec
 /// Returns the numbers of steps with which a text begins: "step 2 and 3", or nothing but numbers. "2 days" is none.
 fn step_numbers(after: &[&str]) -> Vec<u32> {
     let is_noun = |word: &&&str| ["step", "steps", "item", "items", "number"].contains(*word);
-    let is_said = after.iter().find(|word| **word != "the").filter(is_noun).is_some();
+    let is_said = after.iter().find(|word| **word != "the").is_some_and(|word| is_noun(&word));
     let rest = after.iter().skip_while(|word| **word == "the" || is_noun(word));
     let (mut numbers, mut is_all) = (Vec::new(), true);
     for word in rest {
