@@ -3,6 +3,7 @@
 
 mod ask;
 mod control;
+mod decide;
 mod deck;
 mod delegate;
 mod demo;
@@ -15,6 +16,7 @@ mod mind;
 mod natives;
 mod screenshot;
 mod simulated;
+mod slash;
 mod status;
 mod synth;
 mod wait;
@@ -75,6 +77,10 @@ enum Command {
     Delegate(delegate::Delegate),
     /// Hand a task to one agent, as one step.
     Direct(delegate::Direct),
+    /// Say whether a task should be handed over, how, and into what; nothing is started.
+    Decide(decide::Decide),
+    /// Take a quick look at whether a task is worth handing over.
+    Hint(decide::Hint),
     /// Stop every process of a delegation or a step, or let what runs finish first.
     Pause(control::Pause),
     /// Let what was paused go on.
@@ -118,7 +124,10 @@ pub fn run() -> ExitCode {
     if let Some(host) = host::SessionHost::asked_for(std::env::args_os().skip(1)) {
         return finish(host.run());
     }
-    let mut cli = Cli::parse();
+    let mut cli = match slash::arguments(std::env::args_os()) {
+        Ok(arguments) => Cli::parse_from(arguments),
+        Err(why) => return finish(Err(CliError::Unreadable(why).into())),
+    };
     // By hand: to clap an empty variable is a mistake, to everybody else it is unset.
     let named = std::env::var_os("QUARTERDECK_DIR").filter(|named| !named.is_empty());
     cli.place.dir = cli.place.dir.or(named.map(PathBuf::from));
@@ -133,6 +142,8 @@ pub fn run() -> ExitCode {
         Some(Command::Engine(command)) => command.run(&cli.place),
         Some(Command::Delegate(command)) => command.run(&cli.place),
         Some(Command::Direct(command)) => command.run(&cli.place),
+        Some(Command::Decide(command)) => command.run(&cli.place),
+        Some(Command::Hint(command)) => command.run(&cli.place),
         Some(Command::Pause(command)) => command.run(&cli.place),
         Some(Command::Resume(command)) => command.run(&cli.place),
         Some(Command::Cancel(command)) => command.run(&cli.place),

@@ -12,6 +12,7 @@
 //! | [`agent`] | what is known of each kind of agent: how it is started, what its stream says |
 //! | [`process`] | processes of this machine: trees of them, signals that hit the right one |
 //! | [`session`] | the session host, and the files between host and engine |
+//! | [`decide`] | whether work should be handed over, how, and into what; the rules |
 //! | [`source`] | bytes to facts: our journal, plain stores, the watcher, the tail and the whole-file reader |
 //! | [`engine`] | the writer's side: the book that keeps journal, model, snapshot and views in step |
 //! | [`serve`] | the engine's interface, HTTP and server-sent events, and its one client |
@@ -22,13 +23,14 @@
 //! | [`synth`] | made-up fleets, for tests, benches and pictures |
 //! | [`cli`] | one file a command |
 //!
-//! Arrows point one way: `cli → {monitor, serve, shot} → {control, report, engine} → {source, session} → {agent,
-//! store, process} → model`.
+//! Arrows point one way: `cli → {monitor, serve, shot} → {control, report, engine} → {source, session, decide} →
+//! {agent, store, process} → model`.
 //! ARCHITECTURE.md has the map.
 
 pub mod agent;
 pub mod cli;
 pub mod control;
+pub mod decide;
 pub mod engine;
 pub mod model;
 pub mod monitor;

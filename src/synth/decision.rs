@@ -1,7 +1,9 @@
 //! Why something was delegated, made up: the factors by the dice, the score by the rule that real ones follow.
 
 use super::cast::Dice;
-use crate::model::handoff::{Contributions, Decision, Factors};
+use crate::decide::factors;
+use crate::decide::settings::Settings;
+use crate::model::handoff::{Decision, Factors};
 
 /// What a task must score to be delegated.
 const THRESHOLD: f64 = 60.0;
@@ -21,14 +23,8 @@ pub fn decision(pattern: &str, steps: usize, seed: u64) -> Decision {
         depth_remaining: between(1, 3),
     };
     let confidence = between(68, 93);
-    let added = contributions(&factors);
-    let score = (added.complexity
-        + added.context_utilization
-        + added.subtask_count
-        + added.confidence
-        + added.agent_load
-        + added.depth_remaining)
-        .round();
+    let added = factors::contributions(&factors, &Settings::default());
+    let score = factors::score(&added);
     Decision {
         should_delegate: Some(score >= THRESHOLD),
         confidence: Some(confidence),
@@ -39,19 +35,6 @@ pub fn decision(pattern: &str, steps: usize, seed: u64) -> Decision {
         reasoning: Some(reasoning(pattern).into()),
         metadata: Some(serde_json::json!({ "threshold": THRESHOLD })),
         ..Decision::default()
-    }
-}
-
-/// Each factor as a part of a hundred, by its weight.
-fn contributions(factors: &Factors) -> Contributions {
-    let part = |value: f64, full: f64, weight: f64| (value / full).clamp(0.0, 1.0) * 100.0 * weight;
-    Contributions {
-        complexity: part(factors.complexity, 50.0, 0.3),
-        context_utilization: part(factors.context_utilization, 75.0, 0.2),
-        subtask_count: part(factors.subtask_count, 3.0, 0.15),
-        confidence: part(100.0 - factors.agent_confidence, 40.0, 0.15),
-        agent_load: part(factors.agent_load, 100.0, 0.1),
-        depth_remaining: part(factors.depth_remaining, 3.0, 0.1),
     }
 }
 

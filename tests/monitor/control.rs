@@ -407,12 +407,23 @@ fn the_palette_takes_what_is_typed_elsewhere(#[case] typed: &str, #[case] handov
 #[case("/delegate -p", "-p needs a value.")]
 #[case("/delegate -a many x", "\"many\" is no number of agents.")]
 #[case("/nonsense", "/nonsense is no command.")]
+#[case("/delegate -d 2 x", "--depth is not possible from here: nothing was handed over.")]
+#[case("/delegate --dry-run x", "--dry-run is not possible from here: nothing was handed over.")]
+#[case("/delegation dance", "/delegation dance is no command.")]
 #[case("/delegation cancel nobody", "No delegation's id begins with \"nobody\".")]
 fn the_palette_says_what_is_wrong(#[case] typed: &str, #[case] why: &str) {
     let mut deck = deck();
     deck.press(":").type_in(typed).press("enter");
     assert!(deck.effects.is_empty());
     assert!(deck.said().contains(why), "{}", deck.said());
+}
+
+#[test]
+fn the_palette_gives_a_hint_without_doing_anything() {
+    let mut deck = deck();
+    deck.press(":").type_in("/delegation hint Fix the typo").press("enter");
+    assert!(deck.effects.is_empty());
+    assert!(deck.said().contains("Task appears suitable for direct execution"), "{}", deck.said());
 }
 
 #[test]

@@ -2,6 +2,9 @@
 
 use insta::assert_snapshot;
 use quarterdeck::agent::log::{Entry, Status};
+use quarterdeck::decide::decision::{Options, decide};
+use quarterdeck::decide::settings::Settings;
+use quarterdeck::decide::task::{Agent, Task};
 use quarterdeck::model::command::CommandFact;
 use quarterdeck::model::event::payload::Budget;
 use quarterdeck::model::fact::{About, Action, Clock, Description, Fact, NodeFact, StatusReport};
@@ -10,6 +13,7 @@ use quarterdeck::model::handoff::{
 };
 use quarterdeck::model::key::NodeKey;
 use quarterdeck::model::node::{Attempt, NodeKind, Question};
+use quarterdeck::model::time::Stamp;
 use quarterdeck::model::usage::Usd;
 use quarterdeck::model::words::Field;
 use quarterdeck::monitor::app::ui::Tab;
@@ -53,6 +57,21 @@ fn decision() -> Decision {
 fn why_shows_the_score_the_factors_and_what_it_waits_for() {
     let mut deck = fleet();
     deck.tell(ENGINE, 0, delegation(), NodeFact::Decided(Box::new(decision())));
+    assert_snapshot!(deck.at_widths(Tab::Why));
+}
+
+#[test]
+fn why_shows_everything_of_a_decision_as_it_is_made() {
+    let task = Task::read(&json!({
+        "id": "move", "title": "Move the database", "estimate": "2d", "phase": "implementation",
+        "description": "Move all tables: schema first, then data, finally the old file. Performance must hold.",
+        "acceptance": ["Schema moved", "Rows moved", "Old file removed"], "depends": {"requires": ["backup"]},
+    }));
+    let agent = Agent { confidence: Some(35.0), queue: Some((8.0, 10.0)), depth: 2, ..Agent::default() };
+    let settings = Settings::default();
+    let decision = decide(&task.unwrap(), Some(&agent), Options::default(), &settings, Stamp::from_millis(0));
+    let mut deck = fleet();
+    deck.tell(ENGINE, 0, delegation(), NodeFact::Decided(Box::new(decision)));
     assert_snapshot!(deck.at_widths(Tab::Why));
 }
 

@@ -1,9 +1,14 @@
 //! The command palette: every action by name, and the commands that are typed elsewhere (`/delegate …`).
 
-use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::pattern::{self, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use super::{Ctx, update};
+use crate::decide::hint::hint;
+use crate::decide::pattern::Pattern;
+use crate::decide::settings::Settings;
+use crate::decide::slash::{self, Delegate, Slash};
+use crate::decide::task::Task;
 use crate::model::NodeIx;
 use crate::monitor::app::effect::{Effect, Handover};
 use crate::monitor::app::ui::{Ui, View};
@@ -17,7 +22,7 @@ pub fn matching(typed: &str) -> Vec<Action> {
         return all.collect();
     }
     let mut matcher = Matcher::new(Config::DEFAULT);
-    let pattern = Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
+    let pattern = pattern::Pattern::parse(typed, CaseMatching::Ignore, Normalization::Smart);
     let mut chars = Vec::new();
     let mut scored: Vec<(u32, Action)> = all
         .filter_map(|action| {
@@ -45,60 +50,56 @@ pub fn run(ui: &mut Ui, cx: Ctx<'_>, typed: &str, at: usize) -> Vec<Effect> {
 }
 
 fn slash(ui: &mut Ui, cx: Ctx<'_>, command: &str) -> Vec<Effect> {
-    let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
-    match name {
-        "delegate" | "direct" => match handover(name, rest) {
-            Ok(handover) => vec![Effect::Delegate(ui.selected_source(cx.model), Box::new(handover))],
+    let parsed = match slash::parse(command) {
+        Ok(parsed) => parsed,
+        Err(why) => return complain(ui, cx, &why),
+    };
+    match parsed {
+        Slash::Delegate(wanted) => match handover(wanted) {
+            Ok(handover) => hand_over(ui, cx, handover),
             Err(why) => complain(ui, cx, &why),
         },
-        "delegation" => delegation(ui, cx, rest),
-        _ => {
-            complain(ui, cx, &format!("/{name} is no command. There are /delegate, /direct and /delegation."))
+        Slash::Direct { task, agent } => {
+            let pattern = Some(Pattern::Direct.to_string());
+            hand_over(ui, cx, Handover { text: task, agent, pattern, ..Handover::default() })
         }
+        Slash::Status { id } => act(ui, cx, Action::ViewTree, id.as_deref()),
+        Slash::History { .. } => update(ui, cx, Action::ViewHistory),
+        Slash::Config { mode: None } => update(ui, cx, Action::ViewSettings),
+        Slash::Config { mode: Some(_) } => complain(ui, cx, "The mode cannot be set from here."),
+        Slash::Hint { task } => {
+            let found = hint(&Task::from_text(&task), &Settings::default());
+            ui.say(found.hint, false, cx.now);
+            Vec::new()
+        }
+        Slash::Control { verb, rest } => match Action::from_name(&verb) {
+            Some(action) => act(ui, cx, action, rest.first().map(String::as_str)),
+            None => complain(ui, cx, &format!("/delegation {verb} is no command.")),
+        },
     }
 }
 
-/// Reads `-p pattern`, `-a agents`, `--agent name`, and the task.
-fn handover(name: &str, rest: &str) -> Result<Handover, String> {
-    let mut handover = Handover::default();
-    if name == "direct" {
-        handover.pattern = Some("direct".into());
+fn hand_over(ui: &mut Ui, cx: Ctx<'_>, handover: Handover) -> Vec<Effect> {
+    vec![Effect::Delegate(ui.selected_source(cx.model), Box::new(handover))]
+}
+
+/// Returns what is to be handed over, unless it asks for what only the command line can.
+fn handover(wanted: Delegate) -> Result<Handover, String> {
+    let asked = [
+        ("--depth", wanted.depth.is_some()),
+        ("--budget", wanted.budget.is_some()),
+        ("--dry-run", wanted.dry_run),
+    ];
+    if let Some((option, _)) = asked.into_iter().find(|(_, is_asked)| *is_asked) {
+        return Err(format!("{option} is not possible from here: nothing was handed over."));
     }
-    let mut words = Vec::new();
-    let mut parts = rest.split_whitespace();
-    while let Some(part) = parts.next() {
-        let mut value = || parts.next().map(str::to_owned).ok_or_else(|| format!("{part} needs a value."));
-        match part {
-            "-p" | "--pattern" => handover.pattern = Some(value()?),
-            "--agent" => handover.agent = Some(value()?),
-            "-a" | "--agents" => {
-                let count = value()?;
-                let count = count.parse::<u32>().map_err(|_| format!("{count:?} is no number of agents."))?;
-                handover.agents = Some(count);
-            }
-            word => words.push(word),
-        }
-    }
-    handover.text = words.join(" ");
-    if handover.text.is_empty() { Err(format!("/{name} needs a task.")) } else { Ok(handover) }
+    let pattern = wanted.pattern.map(|pattern| pattern.to_string());
+    Ok(Handover { text: wanted.task, agent: wanted.agent, pattern, agents: wanted.agents })
 }
 
 /// Does `/delegation WHAT [ID]`: with an id it acts on that one and nothing else, whatever is marked.
-fn delegation(ui: &mut Ui, cx: Ctx<'_>, rest: &str) -> Vec<Effect> {
-    let (what, rest) = rest.trim().split_once(char::is_whitespace).unwrap_or((rest.trim(), ""));
-    let action = match what {
-        "" | "status" | "active" | "list" => Action::ViewTree,
-        "history" => return update(ui, cx, Action::ViewHistory),
-        "settings" | "config" => return update(ui, cx, Action::ViewSettings),
-        other => match Action::from_name(other) {
-            Some(action) => action,
-            None => return complain(ui, cx, &format!("/delegation {other} is no command.")),
-        },
-    };
-    let id = rest.trim();
-    if id.is_empty() {
-        return update(ui, cx, action);
-    }
+fn act(ui: &mut Ui, cx: Ctx<'_>, action: Action, id: Option<&str>) -> Vec<Effect> {
+    let Some(id) = id else { return update(ui, cx, action) };
     let ix = match named(cx, id) {
         Ok(ix) => ix,
         Err(why) => return complain(ui, cx, &why),
