@@ -177,6 +177,11 @@ impl<T: Tool> Trails<T> {
         }
     }
 
+    /// Says that something changed there, as the watch does.
+    pub fn ring(&mut self, path: &Path) {
+        self.rung.paths.insert(path.to_owned());
+    }
+
     /// Looks where it rang.
     fn hear(&mut self) {
         for folder in std::mem::take(&mut self.unheard) {
