@@ -363,7 +363,9 @@ impl Trail for Reader {
             say.extend(
                 above.or(session).map(|above| Said::of(None, keys.clone(), NodeFact::Under(above.into()))),
             );
-            let title = side("description").map(|text| cut(text, WHY)).or_else(|| self.state.prompt.clone());
+            let prompt = self.state.prompt.clone().filter(|_| beside.side.is_some());
+            // Without a note beside it, the call that started it describes it.
+            let title = side("description").map(|text| cut(text, WHY)).or(prompt);
             let agent = side("agentType").map(Name::from).or_else(|| self.state.agent.clone());
             let depth = beside.side.and_then(|side| side.get("spawnDepth")?.as_u64());
             let depth = depth.and_then(|depth| u32::try_from(depth).ok());
