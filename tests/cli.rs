@@ -381,5 +381,8 @@ fn a_projects_own_sessions_are_shown_without_any_set_up() {
     1 step: 1 done · 1.2K tokens · <$0.01
     [exit code 0]
     ");
-    assert_snapshot!(run(&root, &["--now", NOW, "--engine-only"]), @"");
+    assert_snapshot!(run(&root, &["--now", NOW, "--engine-only"]), @r"
+    Nothing is delegated here: no .quarterdeck in /project or above it.
+    [exit code 0]
+    ");
 }
