@@ -19,7 +19,7 @@ use std::time::Duration;
 use file::{Ending, TrailFile, plain_file};
 use fold::Fold;
 use index::Entry;
-use tell::{Owner, Teller};
+use tell::Teller;
 use tool::{Scope, Sort, Tool};
 use walk::{Found, Walk};
 
@@ -177,6 +177,11 @@ impl<T: Tool> Trails<T> {
         }
     }
 
+    /// Says that something changed there, as the watch does.
+    pub fn ring(&mut self, path: &Path) {
+        self.rung.paths.insert(path.to_owned());
+    }
+
     /// Looks where it rang.
     fn hear(&mut self) {
         for folder in std::mem::take(&mut self.unheard) {
@@ -287,7 +292,7 @@ impl<T: Tool> Trails<T> {
         let Some(file) = self.files.get_mut(ix) else { return 0 };
         let mut fresh = Fold::default();
         file.is_queued = false;
-        let owner = Owner { file: ix, born: file.born };
+        let owner = file.owner(ix);
         if !std::mem::replace(&mut file.is_told, true) {
             self.teller.tell(owner, &file.fold, batch);
         }
@@ -362,7 +367,7 @@ impl<T: Tool> Trails<T> {
     fn conclude_changed(&mut self, now: Stamp, batch: &mut Batch) {
         for (ix, file) in self.files.iter_mut().enumerate() {
             if file.is_told && file.process != self.tool.process(&file.path) {
-                let owner = Owner { file: ix, born: file.born };
+                let owner = file.owner(ix);
                 self.teller.tell(owner, &file.conclude(&self.tool, now), batch);
             }
         }

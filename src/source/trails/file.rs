@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, Metadata};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -11,6 +12,7 @@ use serde_json::value::RawValue;
 
 use super::fold::Fold;
 use super::index::{Entry, EntryRef, Stamped};
+use super::tell::Owner;
 use super::tool::Tool;
 use crate::agent::lines::Lines;
 use crate::agent::trail::{Beside, Process, Said, Trail};
@@ -124,6 +126,14 @@ impl TrailFile {
         let place = self.place.as_deref();
         let Self { path, stamped, born, offset, fold, .. } = self;
         Some(EntryRef { path, stamped: *stamped, born: *born, place, offset: *offset, state, fold })
+    }
+
+    /// Returns who has what is in it, by the file's number.
+    pub fn owner(&self, file: usize) -> Owner {
+        let name = self.path.file_name().map(OsStrExt::as_bytes).unwrap_or_default();
+        let order =
+            name.iter().chain(std::iter::repeat(&0)).take(8).fold(0, |all, byte| all << 8 | u64::from(*byte));
+        Owner { file, born: self.born, order }
     }
 
     /// Returns whether what was read is still there.

@@ -39,6 +39,8 @@ pub struct Owner {
     pub file: usize,
     /// When it came to be, where that is known.
     pub born: Option<i64>,
+    /// Decides among files that came to be at once, or nobody knows when: any order, but always the same.
+    pub order: u64,
 }
 
 impl Teller {
@@ -92,14 +94,11 @@ impl Teller {
             self.owners.insert(Arc::clone(id), by);
             return false;
         };
-        let older = match (by.born, known.born) {
-            (Some(mine), Some(theirs)) => mine < theirs,
-            (_, _) => false,
-        };
-        if older && by.file != known.file {
+        let is_older = by.file != known.file && (by.born, by.order) < (known.born, known.order);
+        if is_older {
             *known = by;
         }
-        older && by.file == known.file
+        is_older
     }
 
     /// Returns whether a state is news, not older than what was told before, and since when it is over if it is.
