@@ -36,6 +36,8 @@ pub struct TrailFile {
     pub process: Process,
     /// Why it cannot be read.
     pub trouble: Option<String>,
+    /// The inode of what was read: another one means another file.
+    inode: u64,
     /// Where the next line begins that the reader has not seen.
     offset: u64,
     /// Up to where bytes were read: what is after `offset` is the beginning of a line, in `lines`.
@@ -84,6 +86,7 @@ impl TrailFile {
             is_told: false,
             process: Process::Unknown,
             trouble: None,
+            inode: meta.ino(),
             offset: 0,
             read_to: 0,
             lines: Lines::default(),
@@ -123,14 +126,14 @@ impl TrailFile {
         Some(EntryRef { path, stamped: *stamped, born: *born, place, offset: *offset, state, fold })
     }
 
-    /// Returns up to where bytes were read.
-    pub fn read_to(&self) -> u64 {
-        self.read_to
+    /// Returns whether what was read is still there.
+    pub fn is_same(&self, meta: &Metadata) -> bool {
+        meta.ino() == self.inode && meta.len() >= self.read_to
     }
 
-    /// Returns whether there are bytes that were not read.
-    pub fn has_more(&self) -> bool {
-        self.stamped.len > self.read_to
+    /// Returns whether it is other than what was read: there are more bytes, or fewer, or it is another file.
+    pub fn is_behind(&self) -> bool {
+        self.stamped.len != self.read_to || self.stamped.inode != self.inode
     }
 
     /// Looks at the file; returns whether it may have changed.
@@ -158,7 +161,7 @@ impl TrailFile {
             Err(error) => return Err(error),
         };
         let now = stamped(&file.metadata()?);
-        if now.inode != self.stamped.inode || now.len < self.read_to {
+        if now.inode != self.inode || now.len < self.read_to {
             return Ok((0, Ending::Lost));
         }
         self.stamped = now;
@@ -199,7 +202,9 @@ impl TrailFile {
             self.reader = Reader::Aside(state);
         }
         let mut fold = Fold::default();
-        said.into_iter().for_each(|said| fold.take(said));
+        for said in said {
+            fold.take(said);
+        }
         fold
     }
 
