@@ -4,12 +4,14 @@
 //! have answered. A sub-agent has a file of its own, in a folder named after the session that invoked it. Older
 //! versions write one JSON document instead, which says the same.
 
+mod document;
 mod record;
 mod talk;
 mod trail;
 
 use std::sync::Arc;
 
+pub use document::Document;
 pub use talk::Conversation;
 pub use trail::Chat;
 

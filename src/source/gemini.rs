@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::trails::tool::{Homes, Sort, Tool};
-use crate::agent::gemini::Chat;
+use crate::agent::gemini::{Chat, Document};
 use crate::agent::trail::Trail;
 use crate::model::key::SourceKind;
 
@@ -64,7 +64,9 @@ impl Tool for Gemini {
         let is_chat = path.extension() == Some(OsStr::new("jsonl"));
         match (is_folder, self.steps(path).as_slice()) {
             (true, [] | [_] | [_, "chats"] | [_, "chats", _]) => Sort::Folder,
-            (false, [_, "chats", name]) if is_chat && name.starts_with("session-") => Sort::Trail,
+            (false, [_, "chats", name]) if name.starts_with("session-") && (is_chat || is_document(path)) => {
+                Sort::Trail
+            }
             (false, [_, "chats", _, _]) if is_chat => Sort::Trail,
             (_, _) => Sort::Other,
         }
@@ -76,7 +78,15 @@ impl Tool for Gemini {
         Some(self.workspace(steps.first()?).unwrap_or_default())
     }
 
+    fn side(&self, trail: &Path) -> Option<PathBuf> {
+        is_document(trail).then(|| trail.to_owned())
+    }
+
     fn open(&self, trail: &Path, state: Option<&Value>) -> Box<dyn Trail> {
+        if is_document(trail) {
+            let project = self.steps(trail).first().and_then(|project| self.workspace(project));
+            return Box::new(Document::new(project.as_deref().and_then(Path::to_str)));
+        }
         if let Some(state) = state {
             return Box::new(Chat::resume(state));
         }
@@ -100,6 +110,11 @@ impl Tool for Gemini {
         // No process is known by this.
         false
     }
+}
+
+/// Older versions write a chat as one document.
+fn is_document(path: &Path) -> bool {
+    path.extension() == Some(OsStr::new("json"))
 }
 
 /// Returns the file in which a session can be read: a chat's name has the beginning of its id, an agent's all of it.

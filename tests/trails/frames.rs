@@ -49,6 +49,7 @@ fn gemini_home(home: &Path) {
         let below = Path::new(&file).strip_prefix("gemini/chats").unwrap();
         fs::copy(fixture(&file), chats.join(below)).unwrap();
     }
+    fs::copy(fixture("gemini/old.json"), chats.join("session-2026-11-02T09-00-11111111.json")).unwrap();
     fs::write(home.join(".gemini/projects.json"), r#"{"projects":{"/home/kim/shop":"shop"}}"#).unwrap();
 }
 
@@ -148,6 +149,10 @@ fn a_chat_and_its_agents_are_one_tree_with_their_prices() {
     // 2.5-pro: 1,000 in at $1.25, 120 out at $10, 7,000 cached at $0.125 a million.
     assert_eq!(node.own_spend().cost.0, 1_250_000 + 1_200_000 + 875_000);
     assert_eq!(node.parent(), model.find(&gemini::key(CHAT)));
+    // And one of an older version, which is a document.
+    let old = gemini::key("11111111-0000-4000-8000-000000000001");
+    assert_eq!(own(&model, &old), [500, 15, 200, 0]);
+    assert_eq!(word(&model, &old), Some(StatusWord::Failed));
 }
 
 #[test]
