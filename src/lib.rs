@@ -27,6 +27,7 @@
 
 pub mod agent;
 pub mod cli;
+pub mod config;
 pub mod control;
 pub mod engine;
 pub mod model;

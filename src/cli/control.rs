@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{CliError, Outcome, Place, ask, load, mind, now};
-use crate::engine::config::Config;
+use crate::config::Config;
 use crate::model::command::{Answer as Said, PauseMode, Verb};
 use crate::model::id::{DelegationId, SubtaskId};
 use crate::model::key::{NodeKey, SourceId};

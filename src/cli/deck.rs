@@ -18,7 +18,7 @@ use clap::Args;
 use tokio::sync::mpsc;
 
 use super::{Outcome, Place, ask, now, print, shown, working_folder};
-use crate::engine::config::{Config, SIMULATED};
+use crate::config::{Config, SIMULATED};
 use crate::model::key::SourceId;
 use crate::monitor::app::effect::{Effect, News};
 use crate::monitor::app::run::{self, App, Incoming, Leave};

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::wait::{Until, Watched};
 use super::{CliError, Outcome, Place, ask, print, working_folder};
-use crate::engine::config::Config;
+use crate::config::Config;
 use crate::model::command::{Limits, Pattern, ReceiptState, Spec, StepSpec, Verb};
 use crate::model::id::DelegationId;
 use crate::model::status::StatusWord;
@@ -231,7 +231,7 @@ fn prepare(
     for step in &mut spec.subtasks {
         // Told here and now, not after the engine has tried; and everybody sees who does it.
         config.agent(step.agent.as_deref()).map_err(CliError::Unreadable)?;
-        step.agent = step.agent.take().or_else(|| config.default_name().map(str::to_owned));
+        step.agent = step.agent.take().or_else(|| config.default_name());
     }
     let id = new_id();
     let agents = spec.subtasks.iter().map(|step| step.agent.as_deref());

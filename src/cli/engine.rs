@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand};
 
 use super::{Outcome, Place, ask, load, now, print, shown, warn, working_folder};
-use crate::engine::config::Config;
+use crate::config::Config;
 use crate::engine::driver::{Driver, World};
 use crate::model::command::{ReceiptState, Verb};
 use crate::model::id::DelegationId;

@@ -11,6 +11,7 @@ mod carry;
 mod cut;
 mod desk;
 mod log;
+mod settings;
 mod watching;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -21,7 +22,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::book::{Book, raw};
-use super::config::{Config, Version};
+use crate::config::{Config, Places, Version};
 use super::door::{About, Answer, Ask, Door, Published, RING};
 use super::kernel::Kernel;
 use super::kernel::effect::TimerKey;
@@ -76,7 +77,8 @@ pub struct Driver {
     book: Book,
     kernel: Kernel,
     world: World,
-    /// Which version of the configuration's file was read last.
+    /// Where the configuration's files are, and which version of them was read last.
+    places: Places,
     config_read: Version,
     desks: BTreeMap<SessionId, Desk>,
     /// When each timer runs out, on the awake clock, and for which setting of it.
@@ -154,8 +156,10 @@ impl Driver {
         let about =
             About { folder: store.folder.clone(), journal: store.journal_id.clone(), epoch: store.epoch };
         let (door, asks) = Door::new(watch.bell(), about);
-        let config_read = Version::of(store.folder.project());
+        let places = Places::of(store.folder.project(), |name| world.env.get(name).cloned());
+        let config_read = Version::of(&places);
         let mut driver = Self {
+            places,
             config_read,
             book,
             kernel,
@@ -248,6 +252,7 @@ impl Driver {
             return Ok(());
         }
         self.last_tidy = Some(Instant::now());
+        self.renew_config();
         let kernel = &self.kernel;
         self.timers.retain(|key, (_, epoch)| kernel.awaits(key, *epoch));
         let now = now();

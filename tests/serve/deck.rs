@@ -13,7 +13,7 @@ use axum::extract::connect_info::ConnectInfo;
 use axum::http::{Request, Response};
 use http_body_util::BodyExt;
 use quarterdeck::engine::book::Book;
-use quarterdeck::engine::config::Config;
+use quarterdeck::config::Config;
 use quarterdeck::engine::door::Door;
 use quarterdeck::engine::driver::{Driver, Stopper, World};
 use quarterdeck::model::time::Stamp;
