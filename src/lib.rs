@@ -11,6 +11,7 @@
 //! | [`store`] | the state folder: journal, snapshot, history, inbox, lock |
 //! | [`agent`] | what is known of each kind of agent: how it is started, what its stream says |
 //! | [`session`] | the session host, process trees, and the files between host and engine |
+//! | [`decide`] | whether work should be handed over, how, and into what; the rules |
 //! | [`source`] | bytes to facts: our journal, plain stores, the watcher, the tail and the whole-file reader |
 //! | [`engine`] | the writer's side: the book that keeps journal, model, snapshot and views in step |
 //! | [`serve`] | the engine's interface, HTTP and server-sent events, and its one client |
@@ -21,14 +22,15 @@
 //! | [`synth`] | made-up fleets, for tests, benches and pictures |
 //! | [`cli`] | one file a command |
 //!
-//! Arrows point one way: `cli → {monitor, serve, shot} → {control, report, engine} → {source, session} → {agent,
-//! store} → model`.
+//! Arrows point one way: `cli → {monitor, serve, shot} → {control, report, engine} → {source, session, decide} →
+//! {agent, store} → model`.
 //! ARCHITECTURE.md has the map.
 
 pub mod agent;
 pub mod cli;
 pub mod config;
 pub mod control;
+pub mod decide;
 pub mod engine;
 pub mod model;
 pub mod monitor;
