@@ -224,7 +224,7 @@ impl Deck {
 /// Returns the agents of a folder's project, and the one that needs no configuration.
 fn agents(folder: &StateFolder) -> Vec<String> {
     // A configuration that cannot be read is named when a task is handed over.
-    let config = Config::read(folder.project()).unwrap_or_default();
+    let config = Config::of(&super::config::places(folder)).unwrap_or_default();
     // A name that cannot be shown as it is could not be chosen by it.
     let shown = config.agents.into_keys().filter(|name| *crate::model::text::line(name) == *name.as_str());
     let mut names: Vec<String> = shown.collect();

@@ -227,7 +227,7 @@ fn prepare(
     folder: &StateFolder,
     mut spec: Spec,
 ) -> Result<(DelegationId, crate::model::command::Command), Box<dyn std::error::Error>> {
-    let config = Config::read(folder.project())?;
+    let config = Config::of(&super::config::places(folder))?;
     for step in &mut spec.subtasks {
         // Told here and now, not after the engine has tried; and everybody sees who does it.
         config.agent(step.agent.as_deref()).map_err(CliError::Unreadable)?;

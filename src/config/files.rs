@@ -70,25 +70,29 @@ impl Places {
         }
     }
 
-    /// Sets or takes back one setting in a layer's file; everything else in the file stays as it is. Returns the file.
-    pub fn write(&self, layer: Layer, key: &'static Key, value: Option<&Value>) -> Result<PathBuf, NotWritten> {
+    /// Sets or takes back settings in a layer's file, all or none; everything else in the file stays as it is. Returns
+    /// the file.
+    pub fn write(&self, layer: Layer, changes: &[Set<'_>]) -> Result<PathBuf, NotWritten> {
         let path = self.file(layer).ok_or(NotWritten::NoFile(layer))?;
         let io = |source| NotWritten::Io { path: path.clone(), source };
         let text = self.text(layer).map_err(io)?.unwrap_or_default();
-        let edited = match layer {
-            Layer::Claude => edit::json(&text, TABLE, key, value),
-            Layer::BuiltIn | Layer::User | Layer::Project | Layer::Session | Layer::Task | Layer::Execution => {
-                edit::toml(&text, key, value)
+        let edited = changes.iter().try_fold(text.clone(), |text, (key, value)| {
+            if layer == Layer::Claude {
+                edit::json(&text, TABLE, key, *value)
+            } else {
+                edit::toml(&text, key, *value)
             }
-        };
-        let edited =
-            edited.map_err(|source| NotWritten::Edit { file: self.shown(layer), source })?;
+        });
+        let edited = edited.map_err(|source| NotWritten::Edit { file: self.shown(layer), source })?;
         if edited != text {
             replace(&path, &edited).map_err(io)?;
         }
         Ok(path)
     }
 }
+
+/// A setting, and the value it is to have; none takes it back.
+pub type Set<'a> = (&'static Key, Option<&'a Value>);
 
 /// Why a setting was not written.
 #[derive(Debug, thiserror::Error)]

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::files::{FILE, Places};
 use super::merge::{Effective, Layer, merge};
@@ -124,6 +125,22 @@ impl Config {
     pub fn settings(&self) -> Effective {
         let files = self.layers.iter().map(|(layer, values)| (*layer, values));
         merge(files.chain([(Layer::Session, &self.session)]))
+    }
+
+    /// Returns the settings as an engine tells them: nested, with the layer of each that somebody set, and what is
+    /// wrong in the files.
+    pub fn told(&self) -> Value {
+        let effective = self.settings();
+        let mut tree = effective.tree();
+        if let Some(tree) = tree.as_object_mut() {
+            tree.insert("layers".into(), json!(effective.layers()));
+            let faults = self.faults.iter().map(ToString::to_string).chain(self.trouble.clone());
+            let faults: Vec<String> = faults.collect();
+            if !faults.is_empty() {
+                tree.insert("faults".into(), faults.into());
+            }
+        }
+        tree
     }
 
     /// Returns what of an environment the agents of these names get.

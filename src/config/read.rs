@@ -48,6 +48,15 @@ pub struct Found {
     pub faults: Vec<Fault>,
 }
 
+impl Found {
+    /// Returns what it says as changes of a file.
+    pub fn changes(&self) -> Vec<(&'static Key, Option<&Value>)> {
+        let set = self.values.iter().map(|(name, value)| (*name, Some(value)));
+        let all = set.chain(self.cleared.iter().map(|name| (*name, None)));
+        all.filter_map(|(name, value)| Some((find(name)?, value))).collect()
+    }
+}
+
 /// Which names a text may have beside those of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {

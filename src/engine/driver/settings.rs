@@ -1,7 +1,7 @@
 //! The settings: the files are read again when they change, what is said to the engine is taken in, and whatever is
 //! then in force is told.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::Driver;
 use crate::config::merge::told;
@@ -42,10 +42,10 @@ impl Driver {
     /// Returns the settings in force, where they are others than those told last. Where nobody ever set anything there
     /// is nothing to tell.
     pub(super) fn other_settings(&self, by: Option<String>) -> Option<Input> {
-        let settings = in_force(&self.world.config);
+        let settings = self.world.config.told();
         let is_news = match self.told_settings() {
             Some(last) => *last != settings,
-            None => settings != in_force(&Config::default()),
+            None => settings != Config::default().told(),
         };
         is_news.then_some(Input::Settings { settings, by })
     }
@@ -72,33 +72,13 @@ impl Driver {
         if let Some(told) = self.other_settings(change.by.clone()) {
             self.take(told)?;
         }
-        Ok(Ok(in_force(&self.world.config)))
+        Ok(Ok(self.world.config.told()))
     }
 
     /// Writes settings to a layer's file.
     fn save(&self, layer: Layer, found: &Found) -> std::result::Result<(), Fault> {
         let fault = |what: String| Fault { file: REQUEST.into(), line: None, what, hint: String::new() };
-        let set = found.values.iter().map(|(name, value)| (*name, Some(value)));
-        let all = set.chain(found.cleared.iter().map(|name| (*name, None)));
-        for (name, value) in all {
-            let Some(key) = crate::config::keys::find(name) else { continue };
-            self.places.write(layer, key, value).map_err(|error| fault(error.to_string()))?;
-        }
-        Ok(())
+        let written = self.places.write(layer, &found.changes());
+        written.map(|_| ()).map_err(|error| fault(error.to_string()))
     }
-}
-
-/// The settings as they are told: nested, with the layer of each that somebody set, and what is wrong in the files.
-pub fn in_force(config: &Config) -> Value {
-    let effective = config.settings();
-    let mut tree = effective.tree();
-    if let Some(tree) = tree.as_object_mut() {
-        tree.insert("layers".into(), json!(effective.layers()));
-        let faults = config.faults.iter().map(ToString::to_string).chain(config.trouble.clone());
-        let faults: Vec<String> = faults.collect();
-        if !faults.is_empty() {
-            tree.insert("faults".into(), faults.into());
-        }
-    }
-    tree
 }
