@@ -8,6 +8,7 @@
 //! What is wrong in a file is named with its line and the nearest setting there is; everything else in the file
 //! stays in force.
 
+pub mod decide;
 pub mod edit;
 pub mod example;
 pub mod files;

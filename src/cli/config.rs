@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::{CliError, Outcome, Place, load, now, print, shown, warn, working_folder};
 use crate::config::merge::{InForce, told};
+use crate::config::tasks::NOT_TOLD;
 use crate::config::read::{self, Dialect};
 use crate::config::{Config as Configuration, Effective, Layer, Places, example, tree};
 use crate::model::key::SourceId;
@@ -133,6 +134,11 @@ fn in_force(folder: &StateFolder) -> Result<Effective, Box<dyn std::error::Error
     let mut config = configuration(folder)?;
     let model = load(now(), Follower::new(folder.clone(), SourceId(0)));
     let settings = model.sources().find_map(|(_, source)| source.settings.clone());
+    let engines = settings.as_ref().and_then(|settings| settings.get("faults")?.as_array().cloned());
+    // What only an engine knows: that a file could not be changed.
+    for fault in engines.iter().flatten().filter_map(Value::as_str).filter(|fault| fault.contains(NOT_TOLD)) {
+        warn(&format!("warning: {}", text::lines(fault)));
+    }
     config.session = settings.map(|settings| told(&settings, Layer::Session)).unwrap_or_default();
     Ok(config.settings())
 }

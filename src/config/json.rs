@@ -170,6 +170,64 @@ pub fn put(text: &str, path: &[&str], value: &Value) -> Result<String, NotPut> {
     Ok(spliced(text, &node.at, &written))
 }
 
+/// Takes a member out of its object; a path that leads nowhere changes nothing.
+pub fn remove(text: &str, path: &[&str]) -> Result<String, NotPut> {
+    let root = read(text).map_err(NotPut::Unreadable)?;
+    let Some((name, above)) = path.split_last() else { return Ok(text.to_owned()) };
+    let Some(Shape::Object(members)) = root.find(above).map(|node| &node.shape) else {
+        return Ok(text.to_owned());
+    };
+    let Some(at) = members.iter().rposition(|member| member.name == *name) else { return Ok(text.to_owned()) };
+    let before = at.checked_sub(1).and_then(|before| members.get(before));
+    let place = match (members.get(at), members.get(at + 1), before) {
+        (Some(own), Some(next), _) => own.name_at.start..next.name_at.start,
+        (Some(own), None, Some(before)) => before.value.at.end..own.value.at.end,
+        (Some(own), None, None) => own.name_at.start..own.value.at.end,
+        (None, ..) => return Ok(text.to_owned()),
+    };
+    Ok(spliced(text, &place, ""))
+}
+
+/// Makes the changes that lead from one text to another in a third; where both changed the same value, theirs goes.
+pub fn rebase(from: &str, to: &str, onto: &str) -> Result<String, NotPut> {
+    let parsed = |text: &str| {
+        serde_json::from_str::<Value>(text)
+            .map_err(|error| NotPut::Unreadable(Unreadable { line: Some(error.line()), why: said(&error) }))
+    };
+    let mut changes = Vec::new();
+    differ(&parsed(from)?, &parsed(to)?, &mut Vec::new(), &mut changes);
+    changes.iter().try_fold(onto.to_owned(), |text, (path, value)| {
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        match value {
+            Some(value) => put(&text, &path, value),
+            None => remove(&text, &path),
+        }
+    })
+}
+
+/// A path, and what is there; none where nothing is any more.
+type Changed = (Vec<String>, Option<Value>);
+
+fn differ(from: &Value, to: &Value, path: &mut Vec<String>, out: &mut Vec<Changed>) {
+    let (Value::Object(old), Value::Object(new)) = (from, to) else {
+        if from != to {
+            out.push((path.clone(), Some(to.clone())));
+        }
+        return;
+    };
+    for (name, value) in new {
+        path.push(name.clone());
+        match old.get(name) {
+            Some(known) => differ(known, value, path, out),
+            None => out.push((path.clone(), Some(value.clone()))),
+        }
+        path.pop();
+    }
+    for name in old.keys().filter(|name| !new.contains_key(*name)) {
+        out.push((path.iter().cloned().chain([name.clone()]).collect(), None));
+    }
+}
+
 /// How a text is laid out.
 struct Style {
     /// What one level is indented by; none where everything stands in one line.
@@ -274,6 +332,17 @@ mod tests {
     #[case("{\"\\u0061\": [1, {\"a\": 2}]}", "{\"\\u0061\": 1}")]
     fn one_value_is_put_and_every_other_byte_stays(#[case] before: &str, #[case] after: &str) {
         assert_eq!(put(before, &["a"], &json!(1)).as_deref(), Ok(after));
+    }
+
+    #[test]
+    fn changes_are_made_on_top_of_others() {
+        let (from, to) = (r#"{"a":1,"b":{"c":2,"d":3},"e":4}"#, r#"{"a":1,"b":{"c":5,"f":6},"e":4}"#);
+        let onto = r#"{ "a": 9, "b": {"c": 2, "d": 3, "x": 7} }"#;
+        let rebased = rebase(from, to, onto).unwrap();
+        assert_eq!(rebased, r#"{ "a": 9, "b": {"c": 5, "x": 7, "f": 6} }"#);
+        for (text, left) in [("{\"a\": 1}", "{}"), ("{\"b\":2, \"a\":1}", "{\"b\":2}")] {
+            assert_eq!(remove(text, &["a"]).as_deref(), Ok(left));
+        }
     }
 
     #[test]

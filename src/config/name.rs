@@ -31,8 +31,9 @@ pub fn kebab(name: &str) -> String {
     out
 }
 
-/// Returns the setting that is nearest to a name, if one is near enough to have been meant.
-pub fn nearest(name: &str) -> Option<&'static str> {
+/// Returns the setting that is nearest to a name, if one is near enough to have been meant. Where it was written there
+/// may be further names.
+pub fn nearest(name: &str, further: &[(&'static str, &str)]) -> Option<&'static str> {
     let wanted = name.to_lowercase();
     let last = |name: &str| name.rsplit('.').next().unwrap_or_default().to_lowercase();
     // A right name in a wrong table is as good as a typing error.
@@ -41,7 +42,7 @@ pub fn nearest(name: &str) -> Option<&'static str> {
         let inner = distance(&last(&wanted), &last(known)) + usize::from(known.contains('.'));
         whole.min(inner)
     };
-    let names = KEYS.iter().map(|key| key.name).chain(ALIASES.iter().map(|(alias, _)| *alias));
+    let names = KEYS.iter().map(|key| key.name).chain(ALIASES.iter().chain(further).map(|(alias, _)| *alias));
     let (away, found) = names.map(|known| (away(known), known)).min_by_key(|(away, _)| *away)?;
     let most = 1 + last(&wanted).chars().count() / 4;
     (away <= most).then_some(found)
@@ -108,7 +109,7 @@ mod tests {
             ("mdoe", Some("mode")),
             ("colour", None),
         ] {
-            assert_eq!(nearest(typed), meant, "{typed}");
+            assert_eq!(nearest(typed, &[]), meant, "{typed}");
         }
     }
 }

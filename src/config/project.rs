@@ -28,6 +28,8 @@ pub struct Config {
     pub session: Values,
     /// What is wrong in the files, and passed over.
     pub faults: Vec<Fault>,
+    /// Why the file of the tasks could not be told something.
+    pub tasks: Option<Fault>,
     /// Why a file as it is now is not in force, and an earlier one is.
     pub trouble: Option<String>,
 }
@@ -80,6 +82,8 @@ impl Config {
             found
         };
         self.faults.extend(found.faults);
+        // Top down, as a person goes through the file.
+        self.faults.sort_by(|one, other| (&one.file, one.line).cmp(&(&other.file, other.line)));
         self.layers.insert(layer, found.values);
         Ok(())
     }
@@ -116,7 +120,7 @@ impl Config {
     /// was said to the engine stays.
     pub fn reread(&mut self, places: &Places) {
         match Self::of(places) {
-            Ok(config) => *self = Self { session: std::mem::take(&mut self.session), ..config },
+            Ok(config) => *self = Self { session: std::mem::take(&mut self.session), tasks: self.tasks.take(), ..config },
             Err(error) => self.trouble = Some(error.to_string()),
         }
     }
@@ -134,7 +138,7 @@ impl Config {
         let mut tree = effective.tree();
         if let Some(tree) = tree.as_object_mut() {
             tree.insert("layers".into(), json!(effective.layers()));
-            let faults = self.faults.iter().map(ToString::to_string).chain(self.trouble.clone());
+            let faults = self.faults.iter().chain(&self.tasks).map(ToString::to_string).chain(self.trouble.clone());
             let faults: Vec<String> = faults.collect();
             if !faults.is_empty() {
                 tree.insert("faults".into(), faults.into());

@@ -144,9 +144,13 @@ impl Taking<'_> {
         }
     }
 
+    /// The names that only this dialect has.
+    fn further(&self) -> &'static [(&'static str, &'static str)] {
+        if self.dialect == Dialect::Task { OF_TASK } else { &[] }
+    }
+
     fn key(&self, name: &str) -> Option<&'static Key> {
-        let of_task: &[(&str, &str)] = if self.dialect == Dialect::Task { OF_TASK } else { &[] };
-        let known = ALIASES.iter().chain(of_task).find(|(alias, _)| *alias == name);
+        let known = ALIASES.iter().chain(self.further()).find(|(alias, _)| *alias == name);
         find(known.map_or(name, |(_, name)| name))
     }
 
@@ -172,7 +176,7 @@ impl Taking<'_> {
     }
 
     fn unknown(&mut self, name: &str, line: usize) {
-        let hint = match nearest(name) {
+        let hint = match nearest(name, self.further()) {
             Some(near) => format!("Did you mean {near}?"),
             None => "`quarterdeck config` lists those there are.".into(),
         };
@@ -214,7 +218,7 @@ pub fn named(name: &str) -> Result<&'static Key, String> {
     let canonical = canonical.strip_prefix("delegation.").unwrap_or(&canonical);
     let known = ALIASES.iter().find(|(alias, _)| *alias == canonical).map_or(canonical, |(_, name)| name);
     find(known).ok_or_else(|| {
-        let hint = nearest(canonical).map_or_else(
+        let hint = nearest(canonical, &[]).map_or_else(
             || "`quarterdeck config` lists those there are.".into(),
             |near| format!("Did you mean {near}?"),
         );

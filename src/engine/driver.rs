@@ -12,6 +12,7 @@ mod cut;
 mod desk;
 mod log;
 mod settings;
+mod tasks;
 mod watching;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -80,6 +81,8 @@ pub struct Driver {
     /// Where the configuration's files are, and which version of them was read last.
     places: Places,
     config_read: Version,
+    /// What the file of the tasks was told.
+    told: tasks::Told,
     desks: BTreeMap<SessionId, Desk>,
     /// When each timer runs out, on the awake clock, and for which setting of it.
     timers: BTreeMap<TimerKey, (u64, u64)>,
@@ -161,6 +164,7 @@ impl Driver {
         let mut driver = Self {
             places,
             config_read,
+            told: tasks::Told::default(),
             book,
             kernel,
             events: broadcast::Sender::new(world.ring),
@@ -230,6 +234,7 @@ impl Driver {
                 self.rang = self.watch.wait(wait);
             }
         };
+        self.tell_tasks();
         let stopped = p::EngineTurn { reason: Some(why.into()), ..p::EngineTurn::default() };
         self.record(vec![(now(), Body::EngineStopped(stopped))])?;
         let kernel = raw("the kernel", &self.kernel)?;
@@ -253,6 +258,7 @@ impl Driver {
         }
         self.last_tidy = Some(Instant::now());
         self.renew_config();
+        self.tell_tasks();
         let kernel = &self.kernel;
         self.timers.retain(|key, (_, epoch)| kernel.awaits(key, *epoch));
         let now = now();
