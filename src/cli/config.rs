@@ -7,9 +7,10 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{CliError, Outcome, Place, load, now, print, shown, warn, working_folder};
-use crate::config::merge::{InForce, told};
-use crate::config::tasks::NOT_TOLD;
+use crate::config::keys::Key;
+use crate::config::merge::{InForce, told as of_layer};
 use crate::config::read::{self, Dialect};
+use crate::config::tasks::NOT_TOLD;
 use crate::config::{Config as Configuration, Effective, Layer, Places, example, tree};
 use crate::model::key::SourceId;
 use crate::model::text;
@@ -129,17 +130,30 @@ pub(super) fn configuration(folder: &StateFolder) -> Result<Configuration, Box<d
     Ok(config)
 }
 
+/// Returns the settings in force, as the folder's engine tells them.
+pub(super) fn told(folder: &StateFolder) -> Result<Value, Box<dyn std::error::Error>> {
+    let mut config = Configuration::of(&places(folder))?;
+    let settings = last_told(folder);
+    config.session = settings.map(|settings| of_layer(&settings, Layer::Session)).unwrap_or_default();
+    Ok(config.told())
+}
+
+/// Returns what the folder's engine told last, whether or not it runs.
+fn last_told(folder: &StateFolder) -> Option<Value> {
+    let model = load(now(), Follower::new(folder.clone(), SourceId(0)));
+    model.sources().find_map(|(_, source)| source.settings.clone())
+}
+
 /// Returns the settings in force: those of the files, and what was said to the folder's engine.
 fn in_force(folder: &StateFolder) -> Result<Effective, Box<dyn std::error::Error>> {
     let mut config = configuration(folder)?;
-    let model = load(now(), Follower::new(folder.clone(), SourceId(0)));
-    let settings = model.sources().find_map(|(_, source)| source.settings.clone());
+    let settings = last_told(folder);
     let engines = settings.as_ref().and_then(|settings| settings.get("faults")?.as_array().cloned());
     // What only an engine knows: that a file could not be changed.
     for fault in engines.iter().flatten().filter_map(Value::as_str).filter(|fault| fault.contains(NOT_TOLD)) {
         warn(&format!("warning: {}", text::lines(fault)));
     }
-    config.session = settings.map(|settings| told(&settings, Layer::Session)).unwrap_or_default();
+    config.session = settings.map(|settings| of_layer(&settings, Layer::Session)).unwrap_or_default();
     Ok(config.settings())
 }
 
@@ -189,9 +203,7 @@ fn plain(one: &InForce) -> String {
     let value = match &one.value {
         Value::String(text) => text.clone(),
         Value::Null => "none".into(),
-        Value::Array(words) => {
-            words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
-        }
+        Value::Array(words) => words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
         other @ (Value::Bool(_) | Value::Number(_) | Value::Object(_)) => other.to_string(),
     };
     text::line(&value).into()
@@ -209,19 +221,34 @@ fn table(effective: &Effective) -> String {
         rows.iter().map(|row| unicode_width::UnicodeWidthStr::width(of(row).as_str())).max().unwrap_or(0)
     };
     let (names, values) = (width(|row| &row.0), width(|row| &row.1).min(40));
-    let line = |(name, value, layer): &(String, String, String)| format!("{name:names$}  {value:values$}  {layer}\n");
+    let line = |(name, value, layer): &(String, String, String)| {
+        format!("{name:names$}  {value:values$}  {layer}\n")
+    };
     rows.iter().map(line).collect()
 }
 
+/// Sets one setting, or takes it back; returns what to say of it.
+pub(super) fn set_one(
+    folder: &StateFolder,
+    layer: Layer,
+    key: &'static Key,
+    value: Option<&Value>,
+) -> Result<String, Box<dyn std::error::Error>> {
+    let change = [(key, value)];
+    let place = if layer == Layer::Session {
+        put_session(folder, &change)?;
+        "the running engine".into()
+    } else {
+        shown(&places(folder).write(layer, &change)?)
+    };
+    let said =
+        value.map_or_else(|| "taken back".into(), |value| plain(&InForce { value: value.clone(), layer }));
+    Ok(format!("{}: {said} ({place})", key.name))
+}
+
 fn set(folder: &StateFolder, layer: Layer, changes: &[crate::config::files::Set<'_>]) -> Outcome {
-    if layer == Layer::Session {
-        return set_session(folder, changes);
-    }
-    let places = places(folder);
-    let path = places.write(layer, changes)?;
     for (key, value) in changes {
-        let said = value.map_or_else(|| "taken back".into(), |value| plain(&InForce { value: value.clone(), layer }));
-        print(&format!("{}: {said} ({})\n", key.name, shown(&path)))?;
+        print(&format!("{}\n", set_one(folder, layer, key, *value)?))?;
     }
     tell_if_covered(folder, layer, changes)?;
     Ok(ExitCode::SUCCESS)
@@ -238,13 +265,22 @@ fn tell_if_covered(
         if let (Some(_), Some(one)) = (value, effective.get(key.name))
             && one.layer > layer
         {
-            warn(&format!("warning: {} is {} all the same: {} says so.", key.name, plain(one), one.layer.as_str()));
+            warn(&format!(
+                "warning: {} is {} all the same: {} says so.",
+                key.name,
+                plain(one),
+                one.layer.as_str()
+            ));
         }
     }
     Ok(())
 }
 
-fn set_session(folder: &StateFolder, changes: &[crate::config::files::Set<'_>]) -> Outcome {
+/// Says settings to the running engine.
+fn put_session(
+    folder: &StateFolder,
+    changes: &[crate::config::files::Set<'_>],
+) -> Result<(), Box<dyn std::error::Error>> {
     let (client, _) = Client::of(folder).ok_or(
         "no engine runs, so there is nobody to say it to.\nStart one with `quarterdeck engine start`, or set it in a file.",
     )?;
@@ -252,11 +288,7 @@ fn set_session(folder: &StateFolder, changes: &[crate::config::files::Set<'_>]) 
         changes.iter().map(|(key, value)| (key.name, value.cloned().unwrap_or_default())).collect();
     let body = read::nested(values.iter().map(|(name, value)| (*name, value)));
     Blocking::new(client)?.put("/api/delegation/settings", &body)?;
-    for (name, value) in values {
-        let said = if value.is_null() { "taken back".into() } else { plain(&InForce { value, layer: Layer::Session }) };
-        print(&format!("{name}: {said} (the running engine)\n"))?;
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// What node is told to do: nothing but to load the file and to print its settings.

@@ -122,7 +122,10 @@ impl Delegate {
             None => Spec {
                 title: prompts.first().map(|task| title(task)),
                 // A pattern that this engine cannot run is left to whoever can.
-                pattern: self.pattern.or_else(|| pattern(&settings.word("patterns.default")).ok()).unwrap_or_default(),
+                pattern: self
+                    .pattern
+                    .or_else(|| pattern(&settings.word("patterns.default")).ok())
+                    .unwrap_or_default(),
                 subtasks: (1..).zip(&prompts).map(|(nth, task)| step(nth, task, None)).collect(),
                 limits: settings.limits(),
                 ..Spec::default()
@@ -154,7 +157,8 @@ impl Delegate {
         let found = tasks::file::find(folder.project());
         let task = match &found {
             Some((path, shown)) => {
-                let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
+                let text =
+                    std::fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
                 tasks::task(shown, &text, id).map_err(|error| format!("{shown} cannot be read: {error}"))
             }
             None => Ok(None),
@@ -165,7 +169,10 @@ impl Delegate {
         }
         let task = task?.ok_or_else(|| match found {
             Some((_, shown)) => format!("{shown} has no task {id:?}."),
-            None => format!("there is no tasks.json here, so no task {id:?}.\nIt may be at: {}.", tasks::file::FILES.join(", ")),
+            None => format!(
+                "there is no tasks.json here, so no task {id:?}.\nIt may be at: {}.",
+                tasks::file::FILES.join(", ")
+            ),
         })?;
         for fault in &task.config.faults {
             super::warn(&format!("warning: {fault}"));
@@ -204,7 +211,9 @@ fn plan(path: &Path, otherwise: &Limits) -> Result<Spec, Box<dyn std::error::Err
     } else {
         serde_json::from_str(&text).map_err(|error| error.to_string())
     };
-    Ok(fields.and_then(|fields| serve::plan::read(fields, otherwise)).map_err(|error| format!("{shown} is no plan: {error}"))?)
+    Ok(fields
+        .and_then(|fields| serve::plan::read(fields, otherwise))
+        .map_err(|error| format!("{shown} is no plan: {error}"))?)
 }
 
 /// Returns a folder as the engine finds it, wherever that was started.

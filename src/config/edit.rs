@@ -37,7 +37,8 @@ pub fn json(text: &str, table: &str, key: &'static Key, value: Option<&Value>) -
     if value.is_none() && root.as_ref().is_none_or(|root| root.find(&path).is_none()) {
         return Ok(text.to_owned());
     }
-    json::put(text, &path, value.unwrap_or(&Value::Null)).map_err(|error| NotSet::Unreadable(error.to_string()))
+    json::put(text, &path, value.unwrap_or(&Value::Null))
+        .map_err(|error| NotSet::Unreadable(error.to_string()))
 }
 
 fn respelled(table: &json::Node, path: &[String]) -> Vec<String> {
@@ -56,8 +57,8 @@ fn respelled(table: &json::Node, path: &[String]) -> Vec<String> {
 
 /// Sets a setting in TOML; `None` takes its line out.
 pub fn toml(text: &str, key: &'static Key, value: Option<&Value>) -> Result<String, NotSet> {
-    let parsed =
-        DeTable::parse(text).map_err(|error| NotSet::Unreadable(format!("it is no TOML: {}", error.message())))?;
+    let parsed = DeTable::parse(text)
+        .map_err(|error| NotSet::Unreadable(format!("it is no TOML: {}", error.message())))?;
     let mut before = said(text)?;
     let places = places(parsed.get_ref(), key);
     let edited = match value {
@@ -133,7 +134,8 @@ fn quoted(text: &str) -> String {
 
 fn without(text: &str, places: &[(Range<usize>, Range<usize>)]) -> String {
     let mut out = text.to_owned();
-    let mut lines: Vec<Range<usize>> = places.iter().map(|(name, value)| line_of(text, name.start, value.end)).collect();
+    let mut lines: Vec<Range<usize>> =
+        places.iter().map(|(name, value)| line_of(text, name.start, value.end)).collect();
     lines.sort_by_key(|line| std::cmp::Reverse(line.start));
     for line in lines {
         out = spliced(&out, &line, "");
@@ -156,7 +158,8 @@ fn added(text: &str, root: &DeTable<'_>, key: &Key, written: &str) -> String {
     if tables.is_empty() {
         return in_root(text, root, &format!("{name} = {written}\n"));
     }
-    let header = text.match_indices('\n').map(|(at, _)| at + 1).chain([0]).find(|at| is_header(text, *at, &tables));
+    let header =
+        text.match_indices('\n').map(|(at, _)| at + 1).chain([0]).find(|at| is_header(text, *at, &tables));
     if let Some(at) = header {
         return spliced_line(text, line_of(text, at, at).end, &format!("{name} = {written}\n"));
     }
@@ -236,7 +239,10 @@ mod tests {
 
     #[rstest]
     #[case("", "[limits]\nmax-depth = 2\n")]
-    #[case("# mine\n[limits] # hers\nmaxDepth = 3 # three\n", "# mine\n[limits] # hers\nmaxDepth = 2 # three\n")]
+    #[case(
+        "# mine\n[limits] # hers\nmaxDepth = 3 # three\n",
+        "# mine\n[limits] # hers\nmaxDepth = 2 # three\n"
+    )]
     #[case("max-depth = 4\n", "max-depth = 2\n")]
     #[case("[limits]\n# none\n", "[limits]\nmax-depth = 2\n# none\n")]
     #[case("limits = { max-children = 4 }", "limits = { max-children = 4, max-depth = 2 }")]
@@ -244,7 +250,10 @@ mod tests {
     #[case("limits.maxChildren = 4\n[ui]\n", "limits.maxChildren = 4\nlimits.max-depth = 2\n[ui]\n")]
     #[case("mode = \"auto\"", "mode = \"auto\"\n\n[limits]\nmax-depth = 2\n")]
     #[case("[delegation.limits]\nmaxChildren = 4\n", "[delegation.limits]\nmax-depth = 2\nmaxChildren = 4\n")]
-    #[case("[agents.a]\nkind = \"simulated\"\n", "[agents.a]\nkind = \"simulated\"\n\n[limits]\nmax-depth = 2\n")]
+    #[case(
+        "[agents.a]\nkind = \"simulated\"\n",
+        "[agents.a]\nkind = \"simulated\"\n\n[limits]\nmax-depth = 2\n"
+    )]
     fn a_setting_of_a_table_is_set_and_the_rest_stays(#[case] before: &str, #[case] after: &str) {
         let set = toml(before, find("limits.maxDepth").unwrap(), Some(&json!(2)));
         assert_eq!(set.as_deref(), Ok(after));

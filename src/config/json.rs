@@ -177,7 +177,9 @@ pub fn remove(text: &str, path: &[&str]) -> Result<String, NotPut> {
     let Some(Shape::Object(members)) = root.find(above).map(|node| &node.shape) else {
         return Ok(text.to_owned());
     };
-    let Some(at) = members.iter().rposition(|member| member.name == *name) else { return Ok(text.to_owned()) };
+    let Some(at) = members.iter().rposition(|member| member.name == *name) else {
+        return Ok(text.to_owned());
+    };
     let before = at.checked_sub(1).and_then(|before| members.get(before));
     let place = match (members.get(at), members.get(at + 1), before) {
         (Some(own), Some(next), _) => own.name_at.start..next.name_at.start,
@@ -261,7 +263,8 @@ fn insert(text: &str, root: &Node, object: &Node, name: &str, value: &Value) -> 
         Some(last) => {
             let between = text.get(object.at.start + 1..last.name_at.start).unwrap_or_default();
             // Its neighbour stands on a line of its own, or beside the others.
-            let line = between.rsplit_once('\n').map(|(_, inner)| inner).filter(|inner| inner.trim().is_empty());
+            let line =
+                between.rsplit_once('\n').map(|(_, inner)| inner).filter(|inner| inner.trim().is_empty());
             let written = match line {
                 Some(inner) => format!(",\n{inner}{name}: {}", render(value, &style, inner)),
                 None => format!(", {name}: {value}"),

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 /// One setting.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
     /// Its name, dotted, as the delegation settings spell it; `max-depth` means `maxDepth` too.
     pub name: &'static str,
@@ -54,44 +54,119 @@ const fn figure(name: &'static str, kind: Kind, default: &'static str, says: &'s
 
 /// Every setting, in the order in which they are shown.
 pub const KEYS: &[Key] = &[
-    key("mode", Kind::Word(&["disabled", "suggest", "auto", "smart"]), r#""suggest""#, "What agents ask for is never delegated, waits for a person, starts by itself, or starts by itself where it is sure enough."),
+    key(
+        "mode",
+        Kind::Word(&["disabled", "suggest", "auto", "smart"]),
+        r#""suggest""#,
+        "What agents ask for is never delegated, waits for a person, starts by itself, or starts by itself where it is sure enough.",
+    ),
     key("defaultAgent", Kind::Name, "null", "The agent of a step that names none."),
-    key("planner", Kind::Name, "null", "The agent that is asked to split a task; without one it is split by rules."),
+    key(
+        "planner",
+        Kind::Name,
+        "null",
+        "The agent that is asked to split a task; without one it is split by rules.",
+    ),
     key("subtaskApproval", Kind::Switch, "false", "A plan waits for a person, whatever the mode."),
     key("qualityThreshold", HUNDRED, "70", "A result below this is for review."),
     key("agentHints", Kind::Hints, "{}", "For each agent, the words in a step that speak for it."),
     key("thresholds.delegationScore", HUNDRED, "60", "The least score with which delegating is suggested."),
-    key("thresholds.autoAcceptConfidence", HUNDRED, "85", "The least confidence with which the smart mode starts by itself."),
+    key(
+        "thresholds.autoAcceptConfidence",
+        HUNDRED,
+        "85",
+        "The least confidence with which the smart mode starts by itself.",
+    ),
     key("thresholds.complexityTrigger", PERCENT, "50", "The complexity that counts as full."),
     key("thresholds.minSubtasks", whole(1, 100, "steps"), "3", "The number of steps that counts as full."),
-    key("thresholds.effortHours", whole(0, 10_000, "hours"), "4", "The effort from which a task is worth splitting."),
+    key(
+        "thresholds.effortHours",
+        whole(0, 10_000, "hours"),
+        "4",
+        "The effort from which a task is worth splitting.",
+    ),
     key("thresholds.contextUtilization", PERCENT, "75", "The use of an agent's context that counts as full."),
     key("limits.maxDepth", whole(1, 5, "levels"), "3", "How deep delegations may be handed down."),
-    key("limits.maxConcurrentAgents", whole(1, 1_000, "agents"), "5", "How many agents of all delegations together may work at once."),
+    key(
+        "limits.maxConcurrentAgents",
+        whole(1, 1_000, "agents"),
+        "5",
+        "How many agents of all delegations together may work at once.",
+    ),
     key("limits.maxChildren", whole(1, 100, "steps"), "7", "How many steps a delegation may be split into."),
-    figure("limits.tokenBudgetPerChild", TOKENS, "1000", "What one step may use; below 500 few agents get anything done."),
+    figure(
+        "limits.tokenBudgetPerChild",
+        TOKENS,
+        "1000",
+        "What one step may use; below 500 few agents get anything done.",
+    ),
     figure("limits.maxTotalTokens", TOKENS, "50000", "What a delegation may use with all below it."),
     figure("limits.subtaskTimeout", TIME, "600000", "How long a step may take."),
     figure("limits.delegationTimeout", TIME, "3600000", "How long a delegation may take."),
     key("limits.acceptTimeout", TIME, "1800000", "How long a proposal waits for a person before it expires."),
-    key("patterns.default", Kind::Word(PATTERNS), r#""parallel""#, "How steps hang together where nothing speaks for another way."),
-    key("patterns.hints.parallel", Kind::Words, r#"["concurrent","independent","batch"]"#, "Words that speak for steps at the same time."),
-    key("patterns.hints.sequential", Kind::Words, r#"["depends","after","then","before"]"#, "Words that speak for one step after the other."),
-    key("patterns.hints.debate", Kind::Words, r#"["discuss","evaluate","compare"]"#, "Words that speak for a debate."),
-    key("patterns.hints.review", Kind::Words, r#"["create","write","draft","review"]"#, "Words that speak for a maker and reviewers."),
-    key("patterns.hints.ensemble", Kind::Words, r#"["validate","verify","critical"]"#, "Words that speak for several agents on the same step."),
+    key(
+        "patterns.default",
+        Kind::Word(PATTERNS),
+        r#""parallel""#,
+        "How steps hang together where nothing speaks for another way.",
+    ),
+    key(
+        "patterns.hints.parallel",
+        Kind::Words,
+        r#"["concurrent","independent","batch"]"#,
+        "Words that speak for steps at the same time.",
+    ),
+    key(
+        "patterns.hints.sequential",
+        Kind::Words,
+        r#"["depends","after","then","before"]"#,
+        "Words that speak for one step after the other.",
+    ),
+    key(
+        "patterns.hints.debate",
+        Kind::Words,
+        r#"["discuss","evaluate","compare"]"#,
+        "Words that speak for a debate.",
+    ),
+    key(
+        "patterns.hints.review",
+        Kind::Words,
+        r#"["create","write","draft","review"]"#,
+        "Words that speak for a maker and reviewers.",
+    ),
+    key(
+        "patterns.hints.ensemble",
+        Kind::Words,
+        r#"["validate","verify","critical"]"#,
+        "Words that speak for several agents on the same step.",
+    ),
     key("rules.allowSameLevel", Kind::Switch, "false", "An agent may hand work to another of its own level."),
     key("recovery.autoRetry", Kind::Switch, "true", "A failed step is tried again by itself."),
     key("recovery.maxRetries", whole(0, 100, "times"), "2", "How often a failed step is tried again."),
     key("recovery.rollbackOnFailure", Kind::Switch, "false", "What a failed delegation changed is undone."),
-    key("recovery.continueOnPartialFailure", Kind::Switch, "true", "When a step fails for good, those that do not depend on it go on."),
+    key(
+        "recovery.continueOnPartialFailure",
+        Kind::Switch,
+        "true",
+        "When a step fails for good, those that do not depend on it go on.",
+    ),
     key("logging.logDecisions", Kind::Switch, "true", "Decisions are written to the journal."),
     key("logging.logProgress", Kind::Switch, "true", "The progress of steps is written to the journal."),
     key("logging.storeHistory", Kind::Switch, "true", "What is over is kept in the history."),
-    key("logging.historyRetention", whole(1, 3_650, "days"), "30", "How long the history keeps what is over."),
+    key(
+        "logging.historyRetention",
+        whole(1, 3_650, "days"),
+        "30",
+        "How long the history keeps what is over.",
+    ),
     key("ui.showReasoningPanel", Kind::Switch, "true", "The panel beside the tree is open."),
     key("ui.expandProgressTree", Kind::Switch, "false", "What is live is unfolded at first."),
-    key("ui.notificationSound", Kind::Switch, "false", "The terminal rings when something ends or needs you."),
+    key(
+        "ui.notificationSound",
+        Kind::Switch,
+        "false",
+        "The terminal rings when something ends or needs you.",
+    ),
     key("ui.compactMode", Kind::Switch, "false", "One line for each delegation."),
     key("ui.autoCollapseCompleted", Kind::Switch, "true", "What is done folds by itself."),
     key("ui.showTokenUsage", Kind::Switch, "true", "The tokens are shown below the panel."),
@@ -192,7 +267,8 @@ impl Kind {
 fn whole_number(value: &Value) -> Option<u64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let fraction = || {
-        let number = value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..=EXACT).contains(number))?;
+        let number =
+            value.as_f64().filter(|number| number.fract() == 0.0 && (0.0..=EXACT).contains(number))?;
         format!("{number:.0}").parse().ok()
     };
     value.as_u64().or_else(fraction)

@@ -43,7 +43,9 @@ pub fn nearest(name: &str, further: &[(&'static str, &str)]) -> Option<&'static 
         whole.min(inner)
     };
     let names = KEYS.iter().map(|key| key.name).chain(ALIASES.iter().chain(further).map(|(alias, _)| *alias));
-    let (away, found) = names.map(|known| (away(known), known)).min_by_key(|(away, _)| *away)?;
+    let tables = KEYS.iter().map(|key| key.place().0).filter(|table| !table.is_empty());
+    let (away, found) =
+        names.chain(tables).map(|known| (away(known), known)).min_by_key(|(away, _)| *away)?;
     let most = 1 + last(&wanted).chars().count() / 4;
     (away <= most).then_some(found)
 }
@@ -91,9 +93,14 @@ mod tests {
 
     #[test]
     fn letters_put_in_left_out_changed_and_swapped_count_one_each() {
-        for (from, to, away) in
-            [("", "", 0), ("abc", "abc", 0), ("abc", "", 3), ("maxDept", "maxDepth", 1), ("mdoe", "mode", 1), ("mode", "node", 1)]
-        {
+        for (from, to, away) in [
+            ("", "", 0),
+            ("abc", "abc", 0),
+            ("abc", "", 3),
+            ("maxDept", "maxDepth", 1),
+            ("mdoe", "mode", 1),
+            ("mode", "node", 1),
+        ] {
             assert_eq!(distance(from, to), away, "{from} {to}");
             assert_eq!(distance(to, from), away, "{to} {from}");
         }

@@ -120,7 +120,10 @@ impl Config {
     /// was said to the engine stays.
     pub fn reread(&mut self, places: &Places) {
         match Self::of(places) {
-            Ok(config) => *self = Self { session: std::mem::take(&mut self.session), tasks: self.tasks.take(), ..config },
+            Ok(config) => {
+                *self =
+                    Self { session: std::mem::take(&mut self.session), tasks: self.tasks.take(), ..config }
+            }
             Err(error) => self.trouble = Some(error.to_string()),
         }
     }
@@ -138,7 +141,8 @@ impl Config {
         let mut tree = effective.tree();
         if let Some(tree) = tree.as_object_mut() {
             tree.insert("layers".into(), json!(effective.layers()));
-            let faults = self.faults.iter().chain(&self.tasks).map(ToString::to_string).chain(self.trouble.clone());
+            let faults =
+                self.faults.iter().chain(&self.tasks).map(ToString::to_string).chain(self.trouble.clone());
             let faults: Vec<String> = faults.collect();
             if !faults.is_empty() {
                 tree.insert("faults".into(), faults.into());
@@ -233,6 +237,9 @@ mod tests {
         let config = Config::read(project.path()).unwrap();
         assert!(config.agent(Some("good")).is_ok());
         let refused = config.agent(Some("bad")).unwrap_err();
-        assert!(refused.starts_with("quarterdeck.toml:4: the agent \"bad\" is not as it should be:"), "{refused}");
+        assert!(
+            refused.starts_with("quarterdeck.toml:4: the agent \"bad\" is not as it should be:"),
+            "{refused}"
+        );
     }
 }

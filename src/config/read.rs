@@ -206,9 +206,9 @@ fn shown(value: &Value) -> String {
 /// Reads what a person typed for a setting: its name in any spelling, and its value.
 pub fn typed(name: &str, value: &str) -> Result<(&'static Key, Value), String> {
     let key = named(name)?;
-    let value = key.typed(value).ok_or_else(|| {
-        format!("{} must be {}, not {}.", key.name, key.range(), shown(&value.into()))
-    })?;
+    let value = key
+        .typed(value)
+        .ok_or_else(|| format!("{} must be {}, not {}.", key.name, key.range(), shown(&value.into())))?;
     Ok((key, value))
 }
 

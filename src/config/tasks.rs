@@ -149,7 +149,8 @@ fn split(value: &Value) -> Option<Split> {
 
 /// A number, or an object that has one.
 fn percent(value: &Value) -> Option<u64> {
-    let named = ["percentComplete", "percent", "percentage"].iter().find_map(|name| value.get(name)?.as_u64());
+    let named =
+        ["percentComplete", "percent", "percentage"].iter().find_map(|name| value.get(name)?.as_u64());
     value.as_u64().or(named).map(|percent| percent.min(100))
 }
 

@@ -14,9 +14,9 @@ use bytes::Bytes;
 use serde_json::Value;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
-use crate::config::{Config, Fault, Layer};
 use super::kernel::Kernel;
 use super::kernel::state::{CommandOutcome, Known};
+use crate::config::{Config, Fault, Layer};
 use crate::model::Model;
 use crate::model::command::{Command, Receipt, ReceiptState};
 use crate::model::event::Event;

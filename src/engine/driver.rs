@@ -23,12 +23,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::book::{Book, raw};
-use crate::config::{Config, Places, Version};
 use super::door::{About, Answer, Ask, Door, Published, RING};
 use super::kernel::Kernel;
 use super::kernel::effect::TimerKey;
 use super::kernel::input::{Input, Report, Tick};
 use super::kernel::state::Delegation;
+use crate::config::{Config, Places, Version};
 use crate::model::event::{Body, Event, payload as p};
 use crate::model::id::{CommandId, Seq, SessionId};
 use crate::model::time::Stamp;

@@ -18,7 +18,9 @@ pub fn read(mut fields: Map<String, Value>, otherwise: &Limits) -> Result<Spec, 
     } else if !options.is_null() {
         return Err("`options` must be an object.".into());
     }
-    if let (Some(limits), Ok(Value::Object(otherwise))) = (limits.as_object_mut(), serde_json::to_value(otherwise)) {
+    if let (Some(limits), Ok(Value::Object(otherwise))) =
+        (limits.as_object_mut(), serde_json::to_value(otherwise))
+    {
         for (name, value) in otherwise {
             limits.entry(name).or_insert(value);
         }

@@ -34,7 +34,10 @@ fn the_example_as_it_is_says_nothing_and_uncommented_says_the_defaults() {
         let value = &effective.get(key.name).unwrap().value;
         assert_eq!((value, effective.is_set(key.name)), (&key.default_value(), true), "{}", key.name);
     }
-    assert_eq!(effective.tree().as_object().unwrap().len(), Effective::default().tree().as_object().unwrap().len());
+    assert_eq!(
+        effective.tree().as_object().unwrap().len(),
+        Effective::default().tree().as_object().unwrap().len()
+    );
 }
 
 #[test]

@@ -33,13 +33,15 @@ fn space() -> impl Strategy<Value = String> {
 }
 
 fn object(inner: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
-    (prop::collection::vec((space(), "[a-d{\"]{0,3}", space(), inner), 0..5), space()).prop_map(|(all, end)| {
-        let all: Vec<String> = all
-            .into_iter()
-            .map(|(before, name, gap, value)| format!("{before}{}{gap}:{gap}{value}", Value::from(name)))
-            .collect();
-        format!("{{{}{end}}}", all.join(","))
-    })
+    (prop::collection::vec((space(), "[a-d{\"]{0,3}", space(), inner), 0..5), space()).prop_map(
+        |(all, end)| {
+            let all: Vec<String> = all
+                .into_iter()
+                .map(|(before, name, gap, value)| format!("{before}{}{gap}:{gap}{value}", Value::from(name)))
+                .collect();
+            format!("{{{}{end}}}", all.join(","))
+        },
+    )
 }
 
 proptest! {
@@ -109,7 +111,8 @@ fn a_file_with_several_settings_changes_in_one_line_only() {
     let text = include_str!("cases/settings-among-others.json");
     let key = KEYS.iter().find(|key| key.name == "limits.maxDepth").unwrap();
     let now = edit::json(text, "delegation", key, Some(&json!(3))).unwrap();
-    let differ: Vec<(&str, &str)> = text.lines().zip(now.lines()).filter(|(one, other)| one != other).collect();
+    let differ: Vec<(&str, &str)> =
+        text.lines().zip(now.lines()).filter(|(one, other)| one != other).collect();
     assert_eq!(
         differ,
         [(

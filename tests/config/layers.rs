@@ -12,10 +12,14 @@ fn value(kind: Kind) -> BoxedStrategy<Value> {
         Kind::Word(words) => prop::sample::select(words).prop_map(Value::from).boxed(),
         Kind::Whole { least, most, .. } => (least..=most).prop_map(Value::from).boxed(),
         Kind::Switch => any::<bool>().prop_map(Value::from).boxed(),
-        Kind::Words => prop::collection::vec("[a-z \"\\\\é]{0,6}", 0..3).prop_map(|words| json!(words)).boxed(),
-        Kind::Hints => prop::collection::btree_map("[a-z. ]{1,5}", prop::collection::vec("[a-z]{1,4}", 0..3), 0..3)
-            .prop_map(|hints| json!(hints))
-            .boxed(),
+        Kind::Words => {
+            prop::collection::vec("[a-z \"\\\\é]{0,6}", 0..3).prop_map(|words| json!(words)).boxed()
+        }
+        Kind::Hints => {
+            prop::collection::btree_map("[a-z. ]{1,5}", prop::collection::vec("[a-z]{1,4}", 0..3), 0..3)
+                .prop_map(|hints| json!(hints))
+                .boxed()
+        }
         Kind::Name => "[a-z]{1,8}".prop_map(Value::from).boxed(),
     }
 }
@@ -30,7 +34,8 @@ pub fn values() -> impl Strategy<Value = Values> {
 }
 
 fn layers() -> impl Strategy<Value = Vec<(Layer, Values)>> {
-    let each = Layer::ALL[1..].iter().map(|layer| values().prop_map(|values| (*layer, values))).collect::<Vec<_>>();
+    let each =
+        Layer::ALL[1..].iter().map(|layer| values().prop_map(|values| (*layer, values))).collect::<Vec<_>>();
     each.prop_shuffle()
 }
 

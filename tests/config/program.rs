@@ -46,7 +46,8 @@ impl Project {
 
     fn prints(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
-        let (out, err) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        let (out, err) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
         assert!(output.status.success(), "{arguments:?}: {out}{err}");
         out
     }
@@ -100,8 +101,12 @@ fn each_value_is_shown_with_the_layer_it_came_from() {
         assert_eq!((words[1], words[2..].join(" ")), (value, layer.to_owned()));
     }
     let json: Value = serde_json::from_str(&project.prints(&["config", "--json"])).unwrap();
-    let depth = json["settings"].as_array().unwrap().iter().find(|one| one["key"] == "limits.maxDepth").unwrap();
-    assert_eq!((&depth["value"], &depth["layer"], &depth["default"]), (&2.into(), &"project".into(), &3.into()));
+    let depth =
+        json["settings"].as_array().unwrap().iter().find(|one| one["key"] == "limits.maxDepth").unwrap();
+    assert_eq!(
+        (&depth["value"], &depth["layer"], &depth["default"]),
+        (&2.into(), &"project".into(), &3.into())
+    );
     assert_eq!(project.prints(&["config", "get", "limits.max-depth"]), "2\n");
 }
 
@@ -122,7 +127,10 @@ fn a_setting_is_written_where_it_is_asked_for_and_the_rest_of_the_file_stays() {
     assert_eq!(project.prints(&["config", "get", "limits.maxDepth"]), "2\n");
     let refused = project.fails(&["config", "set", "limits.maxDepth", "9"]);
     assert_eq!(refused, "error: limits.maxDepth must be a whole number of levels from 1 to 5, not \"9\".\n");
-    assert_eq!(project.fails(&["config", "get", "mdoe"]), "error: there is no setting \"mdoe\".\nDid you mean mode?\n");
+    assert_eq!(
+        project.fails(&["config", "get", "mdoe"]),
+        "error: there is no setting \"mdoe\".\nDid you mean mode?\n"
+    );
 }
 
 #[test]
@@ -164,7 +172,8 @@ fn a_change_is_picked_up_live_and_what_is_said_to_the_engine_outlives_it() {
     };
     project.until("the engine tells the new limit", || {
         let journal = journal();
-        let last = journal.lines().rfind(|line| line.contains("settings:changed")).unwrap_or_default().to_owned();
+        let last =
+            journal.lines().rfind(|line| line.contains("settings:changed")).unwrap_or_default().to_owned();
         let is_told = last.contains("\"maxDepth\":2") && last.contains("Did you mean limits.maxDepth?");
         if is_told { Ok(()) } else { Err(last) }
     });

@@ -72,7 +72,10 @@ fn a_task_says_what_is_to_be_done_and_under_which_settings() {
     );
     assert_eq!(task.requires, ["with-words"]);
     assert_eq!(task.config.values["limits.maxDepth"], 2);
-    assert_eq!(task.config.faults[0].to_string(), "tasks.json:31: there is no setting \"patern\".\nDid you mean pattern?");
+    assert_eq!(
+        task.config.faults[0].to_string(),
+        "tasks.json:31: there is no setting \"patern\".\nDid you mean pattern?"
+    );
     assert_eq!(read("bare").prompt(), "bare");
 }
 
@@ -110,8 +113,19 @@ fn a_task_is_linked_and_then_updated_and_nothing_else_of_the_file_changes() {
     assert_eq!(ended(&end, "with-object", &over("del-1", "done")).unwrap(), None, "once is enough");
 
     // Line by line: what was there is there, in its order, but for the lines of ours.
-    let ours = ["delegat", "status", "quality", "deliverables", "version", "lastModified", "updated", "completed",
-        "subtasksCompleted", "tokensUsed", "agentId"];
+    let ours = [
+        "delegat",
+        "status",
+        "quality",
+        "deliverables",
+        "version",
+        "lastModified",
+        "updated",
+        "completed",
+        "subtasksCompleted",
+        "tokensUsed",
+        "agentId",
+    ];
     let others = |text: &str| -> Vec<String> {
         let lines = text.lines().filter(|line| !ours.iter().any(|own| line.contains(&format!("\"{own}"))));
         lines.map(|line| line.trim_end_matches(',').to_owned()).filter(|line| line.trim() != "}").collect()
@@ -125,7 +139,10 @@ fn what_ended_otherwise_is_told_as_such_and_a_task_that_is_anothers_is_left_alon
         let text = ended(TASKS, "bare", &over("del-1", how)).unwrap().unwrap();
         serde_json::from_str::<Value>(&text).unwrap()["tasks"]["bare"]["status"].clone()
     };
-    assert_eq!(["done", "failed", "timed-out", "cancelled"].map(status), ["completed", "blocked", "blocked", "ready"]);
+    assert_eq!(
+        ["done", "failed", "timed-out", "cancelled"].map(status),
+        ["completed", "blocked", "blocked", "ready"]
+    );
     let others = linked(TASKS, "bare", &taken("del-2")).unwrap().unwrap();
     assert_eq!(ended(&others, "bare", &over("del-1", "done")).unwrap(), None);
     assert_eq!(linked(TASKS, "nowhere", &taken("del-1")).unwrap(), None);
@@ -203,8 +220,13 @@ fn many_editors_of_ours_never_lose_an_edit() {
                         let name = format!("{editor}-{nth}");
                         let root: Value = serde_json::from_str(text).unwrap();
                         let version = root["_concurrency"]["version"].as_u64().unwrap() + 1;
-                        let text = quarterdeck::config::json::put(text, &["edits", &name], &json!(delegation))?;
-                        Ok(Some(quarterdeck::config::json::put(&text, &["_concurrency", "version"], &json!(version))?))
+                        let text =
+                            quarterdeck::config::json::put(text, &["edits", &name], &json!(delegation))?;
+                        Ok(Some(quarterdeck::config::json::put(
+                            &text,
+                            &["_concurrency", "version"],
+                            &json!(version),
+                        )?))
                     };
                     assert!(update(path, edit).unwrap());
                 }

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use super::desk::{Desk, News};
 use super::{Driver, LOOK_ANYWAY, now};
-use crate::engine::kernel::input::{Host, Input, Observed, Report};
 use crate::engine::kernel::OPEN_QUESTIONS;
+use crate::engine::kernel::input::{Host, Input, Observed, Report};
 use crate::model::command::Command;
 use crate::model::event::{Body, payload as p};
 use crate::model::id::SessionId;
