@@ -10,6 +10,7 @@
 //! | [`model`] | ids, events, facts, the model, status words, clocks, usage and roll-ups, tree rows |
 //! | [`store`] | the state folder: journal, snapshot, history, inbox, lock |
 //! | [`agent`] | what is known of each kind of agent: how it is started, what its stream says |
+//! | [`config`] | the settings: one table, the layers they come from, the files; `tasks.json` |
 //! | [`session`] | the session host, process trees, and the files between host and engine |
 //! | [`decide`] | whether work should be handed over, how, and into what; the rules |
 //! | [`source`] | bytes to facts: our journal, plain stores, the watcher, the tail and the whole-file reader |
