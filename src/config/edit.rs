@@ -210,11 +210,11 @@ fn in_root(text: &str, root: &DeTable<'_>, line: &str) -> String {
 
 /// Where the values below a name end.
 fn ends(name: Range<usize>, value: &Spanned<DeValue<'_>>) -> Vec<usize> {
-    match value.get_ref() {
-        DeValue::Table(inner) if value.span().end <= name.end || !inner.is_empty() => {
+    match value.get_ref().as_table() {
+        Some(inner) if value.span().end <= name.end || !inner.is_empty() => {
             inner.iter().flat_map(|(name, value)| ends(name.span(), value)).collect()
         }
-        _ => vec![value.span().end],
+        Some(_) | None => vec![value.span().end],
     }
 }
 

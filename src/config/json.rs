@@ -53,7 +53,7 @@ pub fn read(text: &str) -> Result<Node, Unreadable> {
     scan.value().ok_or_else(|| Unreadable { line: Some(line_of(text, scan.at)), why: "it ends early".into() })
 }
 
-/// What serde_json says, without the place: that is told in our own way.
+/// What `serde_json` says, without the place: that is told in our own way.
 fn said(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or_default().to_owned()
@@ -154,16 +154,14 @@ pub fn put(text: &str, path: &[&str], value: &Value) -> Result<String, NotPut> {
             let so_far = path.get(..depth).unwrap_or_default().join(".");
             return Err(NotPut::NoObject(if so_far.is_empty() { "the document".into() } else { so_far }));
         }
-        match node.member(name) {
-            Some(member) => node = &member.value,
-            None => {
-                let inner = path.get(depth + 1..).unwrap_or_default();
-                let value = inner.iter().rfold(value.clone(), |value, name| {
-                    Value::Object([((*name).to_owned(), value)].into_iter().collect())
-                });
-                return Ok(insert(text, &root, node, name, &value));
-            }
-        }
+        let Some(member) = node.member(name) else {
+            let inner = path.get(depth + 1..).unwrap_or_default();
+            let value = inner.iter().rfold(value.clone(), |value, name| {
+                Value::Object([((*name).to_owned(), value)].into_iter().collect())
+            });
+            return Ok(insert(text, &root, node, name, &value));
+        };
+        node = &member.value;
     }
     let margin = margin(text, node.at.start);
     let written = render(value, &Style::of(text, &root), margin);
@@ -259,29 +257,24 @@ fn insert(text: &str, root: &Node, object: &Node, name: &str, value: &Value) -> 
     let Shape::Object(members) = &object.shape else { return text.to_owned() };
     let name = Value::from(name).to_string();
     let outer = margin(text, object.at.start);
-    match members.last() {
-        Some(last) => {
-            let between = text.get(object.at.start + 1..last.name_at.start).unwrap_or_default();
-            // Its neighbour stands on a line of its own, or beside the others.
-            let line =
-                between.rsplit_once('\n').map(|(_, inner)| inner).filter(|inner| inner.trim().is_empty());
-            let written = match line {
-                Some(inner) => format!(",\n{inner}{name}: {}", render(value, &style, inner)),
-                None => format!(", {name}: {value}"),
-            };
-            spliced(text, &(last.value.at.end..last.value.at.end), &written)
-        }
-        None => {
-            let written = match &style.indent {
-                Some(indent) => {
-                    let inner = format!("{outer}{indent}");
-                    format!("{{\n{inner}{name}: {}\n{outer}}}", render(value, &style, &inner))
-                }
-                None => format!("{{{name}:{value}}}"),
-            };
-            spliced(text, &object.at, &written)
-        }
-    }
+    let Some(last) = members.last() else {
+        let written = match &style.indent {
+            Some(indent) => {
+                let inner = format!("{outer}{indent}");
+                format!("{{\n{inner}{name}: {}\n{outer}}}", render(value, &style, &inner))
+            }
+            None => format!("{{{name}:{value}}}"),
+        };
+        return spliced(text, &object.at, &written);
+    };
+    let between = text.get(object.at.start + 1..last.name_at.start).unwrap_or_default();
+    // Its neighbour stands on a line of its own, or beside the others.
+    let line = between.rsplit_once('\n').map(|(_, inner)| inner).filter(|inner| inner.trim().is_empty());
+    let written = match line {
+        Some(inner) => format!(",\n{inner}{name}: {}", render(value, &style, inner)),
+        None => format!(", {name}: {value}"),
+    };
+    spliced(text, &(last.value.at.end..last.value.at.end), &written)
 }
 
 /// Writes a value as it stands behind a name, whose line begins with this margin.

@@ -168,9 +168,11 @@ impl Effective {
     /// Returns the limits of a delegation that says nothing itself: what somebody set acts, what nobody set leaves the
     /// engine's own.
     pub fn limits(&self) -> Limits {
-        let mut limits = Limits::default();
-        limits.subtask_timeout_ms = self.set_whole("limits.subtaskTimeout");
-        limits.timeout_ms = self.set_whole("limits.delegationTimeout");
+        let mut limits = Limits {
+            subtask_timeout_ms: self.set_whole("limits.subtaskTimeout"),
+            timeout_ms: self.set_whole("limits.delegationTimeout"),
+            ..Limits::default()
+        };
         let retries = self.set_whole("recovery.maxRetries").and_then(|most| u32::try_from(most).ok());
         limits.max_retries = retries.unwrap_or(limits.max_retries);
         let set = |name: &str, else_: bool| if self.is_set(name) { self.switch(name) } else { else_ };

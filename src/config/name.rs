@@ -60,14 +60,14 @@ pub fn distance(from: &str, to: &str) -> usize {
         let mut row = vec![nth + 1];
         for (at, other) in to.iter().enumerate() {
             let of = |row: &[usize], at: usize| row.get(at).copied().unwrap_or(usize::MAX / 2);
-            let mut least = (of(&last, at) + usize::from(letter != *other))
+            let mut fewest = (of(&last, at) + usize::from(letter != *other))
                 .min(of(&last, at + 1) + 1)
                 .min(of(&row, at) + 1);
             let is_swap = at > 0 && before == Some(*other) && to.get(at - 1) == Some(&letter);
             if is_swap {
-                least = least.min(of(&older, at - 1) + 1);
+                fewest = fewest.min(of(&older, at - 1) + 1);
             }
-            row.push(least);
+            row.push(fewest);
         }
         older = std::mem::replace(&mut last, row);
         before = Some(letter);

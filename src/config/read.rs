@@ -121,11 +121,11 @@ impl Taking<'_> {
         if is_own && own == "agents" {
             return;
         }
-        if is_own && own == TABLE {
-            if let Tree::Table(entries) = &entry.tree {
-                entries.iter().for_each(|entry| self.take("", entry));
-                return;
+        if let (true, TABLE, Tree::Table(entries)) = (is_own, own.as_str(), &entry.tree) {
+            for entry in entries {
+                self.take("", entry);
             }
+            return;
         }
         let name = if above.is_empty() { own } else { format!("{above}.{own}") };
         if let Some(key) = self.key(&name) {
@@ -164,14 +164,11 @@ impl Taking<'_> {
         if self.dialect == Dialect::Task && key.name == "mode" && value == "inherit" {
             return;
         }
-        match key.check(&value) {
-            Some(value) => {
-                self.found.values.insert(key.name, value);
-            }
-            None => {
-                let what = format!("{} must be {}, not {}.", key.name, key.range(), shown(&value));
-                self.fault(entry.line, what, PASSED_OVER.into());
-            }
+        if let Some(value) = key.check(&value) {
+            self.found.values.insert(key.name, value);
+        } else {
+            let what = format!("{} must be {}, not {}.", key.name, key.range(), shown(&value));
+            self.fault(entry.line, what, PASSED_OVER.into());
         }
     }
 

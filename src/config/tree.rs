@@ -64,10 +64,8 @@ pub fn of_toml(text: &str) -> Result<Tree, Unreadable> {
 
 fn toml_table(text: &str, table: &DeTable<'_>) -> Tree {
     let entry = |name: &str, at: usize, value: &DeValue<'_>| {
-        let tree = match value {
-            DeValue::Table(inner) => toml_table(text, inner),
-            other => Tree::Value(toml_value(other)),
-        };
+        let inner = value.as_table().map(|inner| toml_table(text, inner));
+        let tree = inner.unwrap_or_else(|| Tree::Value(toml_value(value)));
         Entry { name: name.to_owned(), line: line_of(text, at), tree }
     };
     let mut entries: Vec<(usize, Entry)> = table

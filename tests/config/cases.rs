@@ -16,7 +16,7 @@ fn read(name: &str, text: &str) -> Result<Found, read::Fault> {
     if name.ends_with(".tasks.json") {
         return Ok(tasks::task("tasks.json", text, "t").unwrap().unwrap().config);
     }
-    if name.ends_with(".toml") {
+    if Path::new(name).extension().is_some_and(|end| end == "toml") {
         return read::own("quarterdeck.toml", text).map(|(found, _)| found);
     }
     read::claude(".claude/config.json", text)
@@ -25,10 +25,11 @@ fn read(name: &str, text: &str) -> Result<Found, read::Fault> {
 fn told(name: &str, text: &str) -> String {
     match read(name, text) {
         Ok(found) => {
-            let faults: String = found.faults.iter().map(|fault| format!("{fault}\n")).collect();
+            let mut faults: Vec<String> = found.faults.iter().map(ToString::to_string).collect();
             let values: serde_json::Map<String, serde_json::Value> =
                 found.values.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            format!("{faults}in force: {}\n", serde_json::to_string(&values).unwrap())
+            faults.push(format!("in force: {}\n", serde_json::to_string(&values).unwrap()));
+            faults.join("\n")
         }
         Err(fault) => format!("{fault}\n"),
     }
@@ -40,7 +41,7 @@ fn every_file_is_told_with_the_exact_message_and_what_is_in_force() {
     for entry in fs::read_dir(folder()).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if name.ends_with(".txt") {
+        if path.extension().is_some_and(|end| end == "txt") {
             let case = path.with_extension("");
             assert!(case.is_file(), "{name} is about no case");
             continue;

@@ -58,21 +58,21 @@ impl Project {
         String::from_utf8(output.stderr).unwrap()
     }
 
-    /// Waits until something is so, and shows what is where it never is.
-    fn until(&self, what: &str, so: impl Fn() -> Result<(), String>) {
-        let give_up = Instant::now() + Duration::from_secs(20);
-        loop {
-            match so() {
-                Ok(()) => return,
-                Err(state) if Instant::now() > give_up => panic!("{what}: {state}"),
-                Err(_) => std::thread::sleep(Duration::from_millis(10)),
-            }
-        }
-    }
-
     fn task(&self) -> Value {
         let text = self.read("tasks.json");
         serde_json::from_str::<Value>(&text).map(|file| file["tasks"]["bare"].clone()).unwrap_or_default()
+    }
+}
+
+/// Waits until something is so, and shows what is where it never is.
+fn until(what: &str, so: impl Fn() -> Result<(), String>) {
+    let give_up = Instant::now() + Duration::from_secs(20);
+    loop {
+        match so() {
+            Ok(()) => return,
+            Err(state) if Instant::now() > give_up => panic!("{what}: {state}"),
+            Err(_) => std::thread::sleep(Duration::from_millis(10)),
+        }
     }
 }
 
@@ -170,7 +170,7 @@ fn a_change_is_picked_up_live_and_what_is_said_to_the_engine_outlives_it() {
         let entries = fs::read_dir(project.path(".quarterdeck/journal")).unwrap();
         entries.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap()).collect::<String>()
     };
-    project.until("the engine tells the new limit", || {
+    until("the engine tells the new limit", || {
         let journal = journal();
         let last =
             journal.lines().rfind(|line| line.contains("settings:changed")).unwrap_or_default().to_owned();
@@ -193,14 +193,14 @@ fn a_task_is_linked_while_it_is_delegated_and_updated_when_it_is_done() {
         "[agents.quick]\nkind = \"command\"\ncommand = \"cat >/dev/null; until [ -e go ]; do sleep 0.02; done\"\n",
     );
     let id = project.prints(&["delegate", "--task-id", "bare"]);
-    project.until("the task is linked", || {
+    until("the task is linked", || {
         let task = project.task();
         let is_linked = task["delegationId"] == id.trim() && task["delegatedTo"]["agentId"] == "quick";
         if is_linked { Ok(()) } else { Err(task.to_string()) }
     });
     assert_eq!(project.task()["status"], "in_progress");
     project.write("go", "");
-    project.until("the task is updated", || {
+    until("the task is updated", || {
         let task = project.task();
         if task["status"] == "completed" { Ok(()) } else { Err(task.to_string()) }
     });
@@ -218,7 +218,7 @@ fn a_broken_file_of_tasks_is_told_holds_up_nothing_and_is_made_good_by_the_next_
     project.write("plan.json", plan);
     project.write("tasks.json", "{\n\"tasks\": {");
     project.prints(&["delegate", "--plan", "plan.json", "--wait"]);
-    project.until("the fault is told", || {
+    until("the fault is told", || {
         let said = String::from_utf8(project.run(&["config"]).stderr).unwrap();
         let is_told = said.contains("warning: tasks.json:2: the task bare cannot be told of del-")
             && said.contains("The delegation goes on; it is tried again.");
@@ -227,11 +227,11 @@ fn a_broken_file_of_tasks_is_told_holds_up_nothing_and_is_made_good_by_the_next_
     project.prints(&["engine", "stop"]);
     project.write("tasks.json", include_str!("tasks.json"));
     project.prints(&["engine", "start"]);
-    project.until("the task is updated", || {
+    until("the task is updated", || {
         let task = project.task();
         if task["status"] == "completed" { Ok(()) } else { Err(task.to_string()) }
     });
-    project.until("the fault is taken back", || {
+    until("the fault is taken back", || {
         let said = String::from_utf8(project.run(&["config"]).stderr).unwrap();
         if said.is_empty() { Ok(()) } else { Err(said) }
     });

@@ -176,10 +176,10 @@ impl Outside for Hands {
             }
             Effect::Configure { source, key, value, layer } => match self.one(source) {
                 Some(Whose::Here(folder)) => {
-                    self.spawn(move |news| configure(news, &folder, source, (key, value), layer))
+                    self.spawn(move |news| configure(news, &folder, source, (key, value), layer));
                 }
                 Some(Whose::Elsewhere(_)) => {
-                    self.complain("Its settings are changed where that engine runs.".into())
+                    self.complain("Its settings are changed where that engine runs.".into());
                 }
                 None => self.complain(self.which()),
             },
