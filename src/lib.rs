@@ -23,7 +23,7 @@
 //! | [`synth`] | made-up fleets, for tests, benches and pictures |
 //! | [`cli`] | one file a command |
 //!
-//! Arrows point one way: `cli → {monitor, serve, shot} → {control, report, engine} → {source, session, decide} →
+//! Arrows point one way: `cli → {monitor, serve, shot} → {control, report, engine} → {config, source, session, decide} →
 //! {agent, store} → model`.
 //! ARCHITECTURE.md has the map.
 
