@@ -2,6 +2,7 @@
 //! errors are said, and how output ends when nobody reads it any more.
 
 mod ask;
+mod config;
 mod control;
 mod decide;
 mod deck;
@@ -107,6 +108,8 @@ enum Command {
     Logs(logs::Logs),
     /// List what is over and left the tree.
     History(history::History),
+    /// Show the settings, each with where it comes from; or set one.
+    Config(config::Config),
     /// Open the dashboard on a fleet of simulated agents, in a folder of its own.
     Demo(demo::Demo),
     /// Draw a frame of the dashboard without a terminal.
@@ -157,6 +160,7 @@ pub fn run() -> ExitCode {
         Some(Command::Explain(command)) => command.run(&cli.place),
         Some(Command::Logs(command)) => command.run(&cli.place),
         Some(Command::History(command)) => command.run(&cli.place),
+        Some(Command::Config(command)) => command.run(&cli.place),
         Some(Command::Demo(command)) => command.run(),
         Some(Command::Screenshot(command)) => command.run(&cli.place),
         Some(Command::SessionHost(command)) => command.run(),

@@ -1,7 +1,6 @@
 //! The engine: what runs delegations. Its memory is [`book`], its judgement [`kernel`].
 
 pub mod book;
-pub mod config;
 pub mod door;
 pub mod driver;
 pub mod kernel;

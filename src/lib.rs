@@ -10,6 +10,7 @@
 //! | [`model`] | ids, events, facts, the model, status words, clocks, usage and roll-ups, tree rows |
 //! | [`store`] | the state folder: journal, snapshot, history, inbox, lock |
 //! | [`agent`] | what is known of each kind of agent: how it is started, what its stream says |
+//! | [`config`] | the settings: one table, the layers they come from, the files; `tasks.json` |
 //! | [`process`] | processes of this machine: trees of them, signals that hit the right one |
 //! | [`session`] | the session host, and the files between host and engine |
 //! | [`decide`] | whether work should be handed over, how, and into what; the rules |
@@ -23,12 +24,13 @@
 //! | [`synth`] | made-up fleets, for tests, benches and pictures |
 //! | [`cli`] | one file a command |
 //!
-//! Arrows point one way: `cli → {monitor, serve, shot} → {control, report, engine} → {source, session, decide} →
+//! Arrows point one way: `cli → {monitor, serve, shot} → {control, report, engine} → {config, source, session, decide} →
 //! {agent, store, process} → model`.
 //! ARCHITECTURE.md has the map.
 
 pub mod agent;
 pub mod cli;
+pub mod config;
 pub mod control;
 pub mod decide;
 pub mod engine;

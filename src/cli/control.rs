@@ -5,7 +5,6 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{CliError, Outcome, Place, ask, load, mind, now};
-use crate::engine::config::Config;
 use crate::model::command::{Answer as Said, PauseMode, Verb};
 use crate::model::id::{DelegationId, SubtaskId};
 use crate::model::key::{NodeKey, SourceId};
@@ -151,7 +150,7 @@ impl Retry {
     pub(super) fn run(self, place: &Place) -> Outcome {
         if let (true, Some(agent)) = (self.target.preview, &self.agent) {
             // A preview asks no engine, which alone would refuse it.
-            let config = Config::read(place.need()?.project())?;
+            let config = super::config::configuration(&place.need()?)?;
             config.agent(Some(agent)).map_err(CliError::Unreadable)?;
         }
         let verb = Verb::Retry { with_failure: self.with_failure, agent: self.agent, model: self.model };

@@ -19,11 +19,13 @@ use tokio::sync::mpsc;
 
 use super::natives::Natives;
 use super::{Outcome, Place, ask, now, print, shown, working_folder};
-use crate::engine::config::{Config, SIMULATED};
+use crate::config::{Config, SIMULATED};
+use crate::model::fact::{About, Fact};
 use crate::model::key::SourceId;
 use crate::monitor::app::effect::{Effect, News};
 use crate::monitor::app::run::{self, App, Incoming, Leave};
 use crate::monitor::app::ui::{Settings, Ui};
+use crate::monitor::app::update::SETTINGS;
 use crate::monitor::input::keymap::Keymap;
 use crate::monitor::term::Terminal;
 use crate::monitor::view::theme::{ColorDepth, Theme};
@@ -155,6 +157,13 @@ impl Deck {
         for warning in warnings.into_iter().chain(priced) {
             app.ui.say(warning, true, now());
         }
+        for one in &watched {
+            // Before anything an engine tells, which then counts more.
+            let config = one.folder().and_then(|folder| Config::of(&super::config::places(folder)).ok());
+            let told = config.map(|config| About::Settings(config.told()));
+            let facts = told.map(|about| Fact { source: one.source, at: None, about });
+            let _ = app.model.apply_all(facts);
+        }
         let _restyle = restyle::watch(theme_folders(folder.as_ref()), news.clone());
         let hands = Hands::new(watched, news);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -232,7 +241,7 @@ impl Deck {
     /// Returns the settings: what was asked for here, then this project's, then this person's.
     fn settings(&self, folder: Option<&StateFolder>) -> (Settings, Vec<String>) {
         let mut warnings = Vec::new();
-        let mut settings = Settings::default();
+        let mut settings = folder.map(configured).unwrap_or_default();
         let files = [user_file("monitor.toml"), folder.map(|folder| folder.root.join("monitor.toml"))];
         for path in files.into_iter().flatten() {
             let Ok(text) = std::fs::read_to_string(&path) else { continue };
@@ -250,10 +259,25 @@ impl Deck {
     }
 }
 
+/// Returns the settings of the screen as the layers of the configuration have them.
+fn configured(folder: &StateFolder) -> Settings {
+    let mut settings = Settings::default();
+    // What is wrong in it is told with the engine's settings.
+    let Ok(config) = Config::of(&super::config::places(folder)) else { return settings };
+    let in_force = config.settings();
+    for (setting, name, _) in SETTINGS {
+        let name = format!("ui.{name}");
+        if in_force.is_set(&name) {
+            *setting.of(&mut settings) = in_force.switch(&name);
+        }
+    }
+    settings
+}
+
 /// Returns the agents of a folder's project, and the one that needs no configuration.
 fn agents(folder: &StateFolder) -> Vec<String> {
     // A configuration that cannot be read is named when a task is handed over.
-    let config = Config::read(folder.project()).unwrap_or_default();
+    let config = Config::of(&super::config::places(folder)).unwrap_or_default();
     // A name that cannot be shown as it is could not be chosen by it.
     let shown = config.agents.into_keys().filter(|name| *crate::model::text::line(name) == *name.as_str());
     let mut names: Vec<String> = shown.collect();

@@ -8,7 +8,8 @@ use clap::Args;
 
 use super::wait::{Until, Watched};
 use super::{CliError, Outcome, Place, ask, print, working_folder};
-use crate::engine::config::Config;
+use crate::config::tasks::{self, Task};
+use crate::config::{Config, Layer};
 use crate::model::command::{Limits, Pattern, ReceiptState, Spec, StepSpec, Verb};
 use crate::model::id::DelegationId;
 use crate::model::status::StatusWord;
@@ -23,15 +24,18 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Args)]
 pub(super) struct Delegate {
-    /// What is to be done; with several, one step each.
-    #[arg(required_unless_present = "plan")]
+    /// What is to be done, or the id of a task in tasks.json; with several, one step each.
+    #[arg(required_unless_present_any = ["plan", "task_id"])]
     task: Vec<String>,
     /// The agent, by its name in quarterdeck.toml.
     #[arg(long)]
     agent: Option<String>,
-    /// How the steps hang together: parallel, sequential or direct.
-    #[arg(long, short, default_value = "parallel", value_parser = pattern)]
-    pattern: Pattern,
+    /// The task of tasks.json that this is, by its id: it is linked there, and updated when this ends.
+    #[arg(long, value_name = "ID")]
+    task_id: Option<String>,
+    /// How the steps hang together: parallel (as the settings say, at first), sequential or direct.
+    #[arg(long, short, value_parser = pattern)]
+    pattern: Option<Pattern>,
     /// How many agents may work at once.
     #[arg(long, short)]
     agents: Option<u32>,
@@ -98,20 +102,36 @@ fn pattern(text: &str) -> Result<Pattern, String> {
 
 impl Delegate {
     pub(super) fn run(self, place: &Place) -> Outcome {
-        let spec = self.spec()?;
+        let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
+        let spec = self.spec(&folder)?;
         hand_over(place, spec, &self.then)
     }
 
-    fn spec(&self) -> Result<Spec, Box<dyn std::error::Error>> {
+    fn spec(&self, folder: &StateFolder) -> Result<Spec, Box<dyn std::error::Error>> {
+        let mut settings = super::config::configuration(folder)?.settings();
+        let task = self.planned(folder)?;
+        if let Some(task) = &task {
+            settings.lay(Layer::Task, &task.config.values);
+        }
+        let prompts = match &task {
+            Some(task) if self.task.len() <= 1 => vec![task.prompt()],
+            Some(_) | None => self.task.clone(),
+        };
         let mut spec = match &self.plan {
-            Some(path) => plan(path)?,
+            Some(path) => plan(path, &settings.limits())?,
             None => Spec {
-                title: self.task.first().map(|task| title(task)),
-                pattern: self.pattern,
-                subtasks: (1..).zip(&self.task).map(|(nth, task)| step(nth, task, None)).collect(),
+                title: prompts.first().map(|task| title(task)),
+                // A pattern that this engine cannot run is left to whoever can.
+                pattern: self
+                    .pattern
+                    .or_else(|| pattern(&settings.word("patterns.default")).ok())
+                    .unwrap_or_default(),
+                subtasks: (1..).zip(&prompts).map(|(nth, task)| step(nth, task, None)).collect(),
+                limits: settings.limits(),
                 ..Spec::default()
             },
         };
+        spec.task_id = task.map(|task| task.id.into()).or(spec.task_id);
         for step in spec.subtasks.iter_mut().filter(|step| step.agent.is_none()) {
             step.agent.clone_from(&self.agent);
         }
@@ -126,16 +146,54 @@ impl Delegate {
         spec.workspace = workspace(self.cwd.as_deref())?.or(spec.workspace);
         Ok(spec)
     }
+
+    /// Returns the task of tasks.json that is meant: the one that is named, or whose id is all that is said.
+    fn planned(&self, folder: &StateFolder) -> Result<Option<Task>, Box<dyn std::error::Error>> {
+        let said = match self.task.as_slice() {
+            [only] if !only.contains(char::is_whitespace) => Some(only.as_str()),
+            _ => None,
+        };
+        let Some(id) = self.task_id.as_deref().or(said) else { return Ok(None) };
+        let found = tasks::file::find(folder.project());
+        let task = match &found {
+            Some((path, shown)) => {
+                let text =
+                    std::fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
+                tasks::task(shown, &text, id).map_err(|error| format!("{shown} cannot be read: {error}"))
+            }
+            None => Ok(None),
+        };
+        if self.task_id.is_none() {
+            // It may be a word like any other.
+            return Ok(task.ok().flatten());
+        }
+        let task = task?.ok_or_else(|| match found {
+            Some((_, shown)) => format!("{shown} has no task {id:?}."),
+            None => format!(
+                "there is no tasks.json here, so no task {id:?}.\nIt may be at: {}.",
+                tasks::file::FILES.join(", ")
+            ),
+        })?;
+        for fault in &task.config.faults {
+            super::warn(&format!("warning: {fault}"));
+        }
+        Ok(Some(task))
+    }
 }
 
 impl Direct {
     pub(super) fn run(self, place: &Place) -> Outcome {
+        let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
+        let limits = super::config::configuration(&folder)?.settings().limits();
         let subtasks = vec![step(1, &self.task, self.agent.as_deref())];
         let spec = Spec {
             title: Some(title(&self.task)),
             pattern: Pattern::Direct,
             subtasks,
-            limits: Limits { subtask_timeout_ms: self.timeout.map(millis), ..Limits::default() },
+            limits: Limits {
+                subtask_timeout_ms: self.timeout.map(millis).or(limits.subtask_timeout_ms),
+                ..limits
+            },
             workspace: workspace(self.cwd.as_deref())?,
             ..Spec::default()
         };
@@ -144,7 +202,7 @@ impl Direct {
 }
 
 /// Reads a plan: JSON, or TOML where the file's name says so.
-fn plan(path: &Path) -> Result<Spec, Box<dyn std::error::Error>> {
+fn plan(path: &Path, otherwise: &Limits) -> Result<Spec, Box<dyn std::error::Error>> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
     let is_toml = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("toml"));
@@ -153,7 +211,9 @@ fn plan(path: &Path) -> Result<Spec, Box<dyn std::error::Error>> {
     } else {
         serde_json::from_str(&text).map_err(|error| error.to_string())
     };
-    Ok(fields.and_then(serve::plan::read).map_err(|error| format!("{shown} is no plan: {error}"))?)
+    Ok(fields
+        .and_then(|fields| serve::plan::read(fields, otherwise))
+        .map_err(|error| format!("{shown} is no plan: {error}"))?)
 }
 
 /// Returns a folder as the engine finds it, wherever that was started.
@@ -227,11 +287,11 @@ fn prepare(
     folder: &StateFolder,
     mut spec: Spec,
 ) -> Result<(DelegationId, crate::model::command::Command), Box<dyn std::error::Error>> {
-    let config = Config::read(folder.project())?;
+    let config = Config::of(&super::config::places(folder))?;
     for step in &mut spec.subtasks {
         // Told here and now, not after the engine has tried; and everybody sees who does it.
         config.agent(step.agent.as_deref()).map_err(CliError::Unreadable)?;
-        step.agent = step.agent.take().or_else(|| config.default_name().map(str::to_owned));
+        step.agent = step.agent.take().or_else(|| config.default_name());
     }
     let id = new_id();
     let agents = spec.subtasks.iter().map(|step| step.agent.as_deref());

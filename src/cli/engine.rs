@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use clap::{Args, Subcommand};
 
 use super::{Outcome, Place, ask, load, now, print, shown, warn, working_folder};
-use crate::engine::config::Config;
 use crate::engine::driver::{Driver, World};
 use crate::model::command::{ReceiptState, Verb};
 use crate::model::id::DelegationId;
@@ -95,7 +94,7 @@ impl Run {
             // Its own session, so that closing the terminal does not end it. It fails where it is a leader already.
             let _ = rustix::process::setsid();
         }
-        let config = Config::read(folder.project())?;
+        let config = super::config::configuration(&folder)?;
         let world = World::new(std::env::current_exe()?, std::env::vars().collect(), config);
         let world = World { idle_after: self.background.then_some(IDLE), ..world };
         let driver = Driver::open(folder, Arc::new(RealDisk), world)?;

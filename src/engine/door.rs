@@ -11,11 +11,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use bytes::Bytes;
+use serde_json::Value;
 use tokio::sync::{broadcast, mpsc, oneshot};
 
-use super::config::Config;
 use super::kernel::Kernel;
 use super::kernel::state::{CommandOutcome, Known};
+use crate::config::{Config, Fault, Layer};
 use crate::model::Model;
 use crate::model::command::{Command, Receipt, ReceiptState};
 use crate::model::event::Event;
@@ -34,6 +35,18 @@ pub const RING: usize = 4096;
 pub(super) enum Ask {
     Command { command: Box<Command>, reply: oneshot::Sender<Answer> },
     Look(Box<dyn FnOnce(&View<'_>) + Send>),
+    Settings { change: Box<Change>, reply: oneshot::Sender<Result<Value, Vec<Fault>>> },
+}
+
+/// Settings that somebody wants to be others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// As nested tables; `null` takes a setting back.
+    pub settings: Value,
+    /// Where they are to be kept: in a file, or for as long as nobody takes them back.
+    pub layer: Layer,
+    /// Who asks.
+    pub by: Option<String>,
 }
 
 /// What became of a command that was asked for.
@@ -182,6 +195,13 @@ impl Door {
             let _ = reply.send(what(view));
         };
         self.ask(Ask::Look(Box::new(look))).await?;
+        answer.await.map_err(|_| Left)
+    }
+
+    /// Changes settings, all of them or none; returns those that are then in force, or what is wrong.
+    pub async fn change(&self, change: Change) -> Result<Result<Value, Vec<Fault>>, Left> {
+        let (reply, answer) = oneshot::channel();
+        self.ask(Ask::Settings { change: Box::new(change), reply }).await?;
         answer.await.map_err(|_| Left)
     }
 

@@ -11,6 +11,8 @@ mod carry;
 mod cut;
 mod desk;
 mod log;
+mod settings;
+mod tasks;
 mod watching;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -21,12 +23,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::book::{Book, raw};
-use super::config::{Config, Version};
 use super::door::{About, Answer, Ask, Door, Published, RING};
 use super::kernel::Kernel;
 use super::kernel::effect::TimerKey;
 use super::kernel::input::{Input, Report, Tick};
 use super::kernel::state::Delegation;
+use crate::config::{Config, Places, Version};
 use crate::model::event::{Body, Event, payload as p};
 use crate::model::id::{CommandId, Seq, SessionId};
 use crate::model::time::Stamp;
@@ -76,8 +78,11 @@ pub struct Driver {
     book: Book,
     kernel: Kernel,
     world: World,
-    /// Which version of the configuration's file was read last.
+    /// Where the configuration's files are, and which version of them was read last.
+    places: Places,
     config_read: Version,
+    /// What the file of the tasks was told.
+    told: tasks::Told,
     desks: BTreeMap<SessionId, Desk>,
     /// When each timer runs out, on the awake clock, and for which setting of it.
     timers: BTreeMap<TimerKey, (u64, u64)>,
@@ -154,9 +159,12 @@ impl Driver {
         let about =
             About { folder: store.folder.clone(), journal: store.journal_id.clone(), epoch: store.epoch };
         let (door, asks) = Door::new(watch.bell(), about);
-        let config_read = Version::of(store.folder.project());
+        let places = Places::of(store.folder.project(), |name| world.env.get(name).cloned());
+        let config_read = Version::of(&places);
         let mut driver = Self {
+            places,
             config_read,
+            told: tasks::Told::default(),
             book,
             kernel,
             events: broadcast::Sender::new(world.ring),
@@ -226,6 +234,7 @@ impl Driver {
                 self.rang = self.watch.wait(wait);
             }
         };
+        self.tell_tasks();
         let stopped = p::EngineTurn { reason: Some(why.into()), ..p::EngineTurn::default() };
         self.record(vec![(now(), Body::EngineStopped(stopped))])?;
         let kernel = raw("the kernel", &self.kernel)?;
@@ -248,6 +257,8 @@ impl Driver {
             return Ok(());
         }
         self.last_tidy = Some(Instant::now());
+        self.renew_config();
+        self.tell_tasks();
         let kernel = &self.kernel;
         self.timers.retain(|key, (_, epoch)| kernel.awaits(key, *epoch));
         let now = now();

@@ -180,6 +180,13 @@ impl Client {
         self.exchange(request).await
     }
 
+    /// Puts something in the place of what is there; twice is as good as once.
+    pub async fn put(&self, path: &str, body: &impl Serialize) -> Result<Reply, ClientError> {
+        let body = serde_json::to_vec(body).map_err(|error| self.nonsense(&error.to_string()))?;
+        let request = wire::Request { method: Method::PUT, path, headers: &[], body: Some(body) };
+        self.exchange(request).await
+    }
+
     /// Gives a command. It may be given again and again: it acts once.
     pub async fn command(&self, command: &Command) -> Result<Outcome, ClientError> {
         let (path, body) = self.route(command)?;
@@ -287,6 +294,11 @@ impl Blocking {
     /// Asks for something.
     pub fn get(&self, path: &str) -> Result<Reply, ClientError> {
         self.runtime.block_on(self.client.get(path))
+    }
+
+    /// Puts something in the place of what is there.
+    pub fn put(&self, path: &str, body: &impl Serialize) -> Result<Reply, ClientError> {
+        self.runtime.block_on(self.client.put(path, body))
     }
 
     /// Gives a command, and waits as long as the engine does.

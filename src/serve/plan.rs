@@ -3,19 +3,27 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::command::Spec;
+use crate::model::command::{Limits, Spec};
 
 /// What a planner knows of a step and an engine does not need.
 const ADVICE: [&str; 3] = ["complexity", "estimatedDuration", "estimatedTokens"];
 
-/// Reads what a delegation is to be; what is not understood is an error that names it.
-pub fn read(mut fields: Map<String, Value>) -> Result<Spec, String> {
+/// Reads what a delegation is to be; what is not understood is an error that names it. What it does not say of its
+/// limits is as in `otherwise`.
+pub fn read(mut fields: Map<String, Value>, otherwise: &Limits) -> Result<Spec, String> {
     let options = fields.remove("options").unwrap_or_default();
     let mut limits = fields.remove("limits").unwrap_or_else(|| json!({}));
     if let (Some(limits), Some(options)) = (limits.as_object_mut(), options.as_object()) {
         limits.extend(options.clone());
     } else if !options.is_null() {
         return Err("`options` must be an object.".into());
+    }
+    if let (Some(limits), Ok(Value::Object(otherwise))) =
+        (limits.as_object_mut(), serde_json::to_value(otherwise))
+    {
+        for (name, value) in otherwise {
+            limits.entry(name).or_insert(value);
+        }
     }
     let stated = keys(&limits);
     fields.insert("limits".into(), limits);

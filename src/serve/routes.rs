@@ -4,6 +4,7 @@ mod control;
 mod log;
 pub(super) mod past;
 mod query;
+mod settings;
 mod start;
 
 use axum::extract::rejection::BytesRejection;
@@ -12,7 +13,7 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, get, post, put};
 use axum::{Json, Router};
 use bytes::Bytes;
 use serde_json::{Map, Value};
@@ -39,6 +40,8 @@ fn table() -> Vec<Route> {
         ("GET", "/api/delegation/events", get(sse::events)),
         ("GET", "/api/delegation/command/{command}", get(query::command)),
         ("GET", "/api/delegation/session/{session}/log", get(log::page)),
+        ("GET", "/api/delegation/settings", get(settings::show)),
+        ("PUT", "/api/delegation/settings", put(settings::change)),
         ("POST", "/api/delegation/start", post(start::start)),
         ("GET", "/api/delegation/{id}", get(query::one)),
         ("GET", "/api/delegation/{id}/explain", get(query::explain)),

@@ -27,7 +27,7 @@ use axum::response::sse::Event as SseEvent;
 use axum::routing::get;
 use floors::{Floor, median, report, timed};
 use futures_util::{Stream, stream};
-use quarterdeck::engine::config::Config;
+use quarterdeck::config::Config;
 use quarterdeck::engine::door::{Answer, Door, RING};
 use quarterdeck::engine::driver::{Driver, Stopper, World};
 use quarterdeck::model::command::{Command, Limits, ReceiptState, Spec, StepSpec, Verb};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use quarterdeck::agent::config::Ask;
+use quarterdeck::config::Config;
 use quarterdeck::engine::book::Book;
-use quarterdeck::engine::config::Config;
 use quarterdeck::engine::kernel::Kernel;
 use quarterdeck::engine::kernel::effect::{Effect, Launch};
 use quarterdeck::engine::kernel::input::{Host, Input, Report, Tick};

@@ -203,3 +203,62 @@ fn the_nearest_deadline_comes_first_and_the_overdue_before_it() {
     let text = deck.text(120, 40);
     assert!(text.contains("1m01s over"), "{text}");
 }
+
+/// What an engine tells whose project sets the depth, and has a typing error.
+fn told() -> Fact {
+    let values = [("limits.maxDepth", serde_json::json!(2))].into();
+    let mut config = quarterdeck::config::Config {
+        layers: [(quarterdeck::config::Layer::Project, values)].into(),
+        ..quarterdeck::config::Config::default()
+    };
+    let (found, _) = quarterdeck::config::read::own("quarterdeck.toml", "mdoe = 1").unwrap();
+    config.faults = found.faults;
+    Fact { source: ENGINE, at: None, about: About::Settings(config.told()) }
+}
+
+#[test]
+fn every_setting_of_the_engine_is_listed_with_its_value_and_layer_and_explained() {
+    let mut deck = Deck::of(fleet());
+    deck.facts(vec![told()]);
+    deck.press("6");
+    let text = deck.text(160, 70);
+    for key in quarterdeck::config::keys::KEYS.iter().filter(|key| !key.name.starts_with("ui.")) {
+        // The column cuts the longest names.
+        let name: String = key.name.chars().take(24).collect();
+        assert!(text.contains(&name), "{} is missing in\n{text}", key.name);
+    }
+    let depth = text.lines().find(|line| line.contains("limits.maxDepth")).unwrap();
+    assert!(depth.contains(" 2 ") && depth.contains("project"), "{depth}");
+    assert!(text.contains("there is no setting \"mdoe\""), "{text}");
+    // Twelve rows of the screen, then the engine's.
+    deck.press("g").press(&"j ".repeat(12 + 12));
+    let text = deck.text(160, 70);
+    assert!(text.contains("It is 2 (project), and may be a whole number of levels from 1 to 5."), "{text}");
+}
+
+#[test]
+fn a_setting_is_changed_where_the_person_says_and_a_wrong_value_is_named() {
+    use quarterdeck::config::Layer;
+    use quarterdeck::monitor::app::effect::Effect;
+    let mut deck = Deck::of(fleet());
+    deck.facts(vec![told()]);
+    deck.press("6 g").press(&"j ".repeat(12 + 12)).press("enter");
+    deck.press("backspace 9 enter");
+    assert!(
+        deck.said().contains("limits.maxDepth must be a whole number of levels from 1 to 5"),
+        "{}",
+        deck.said()
+    );
+    deck.press("backspace 4 tab down down enter");
+    let [Effect::Configure { key, value, layer, source }] = deck.effects.as_slice() else {
+        panic!("{:?}", deck.effects)
+    };
+    assert_eq!((key.name, value, *layer), ("limits.maxDepth", &Some(serde_json::json!(4)), Layer::Claude));
+    assert_eq!(*source, Some(ENGINE));
+    deck.effects.clear();
+    // Emptied, it is taken back.
+    deck.press("enter backspace enter");
+    let [Effect::Configure { value: None, layer: Layer::Project, .. }] = deck.effects.as_slice() else {
+        panic!("{:?}", deck.effects)
+    };
+}

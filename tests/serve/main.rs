@@ -20,4 +20,5 @@ mod once;
 mod program;
 mod query;
 mod remote;
+mod settings;
 mod sizes;

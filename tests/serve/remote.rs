@@ -149,7 +149,7 @@ fn another_version_says_which_side_to_restart() {
 fn the_folder_is_kept_until_the_interface_is_closed_so_that_the_next_engines_socket_stays() {
     let deck = Deck::stopped(Shape::default());
     let open = || {
-        let config = quarterdeck::engine::config::Config::default();
+        let config = quarterdeck::config::Config::default();
         let world = World::new("no-agent-is-run".into(), std::collections::BTreeMap::new(), config);
         Driver::open(deck.folder.clone(), std::sync::Arc::new(RealDisk), world)
     };

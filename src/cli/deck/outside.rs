@@ -4,20 +4,25 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::logs::LogFollower;
 use super::{Watched, Whose, elsewhere};
 use crate::cli::natives::Transcript;
-use crate::cli::{ask, delegate, mind, natives, shown, working_folder};
+use crate::cli::{ask, config, delegate, mind, natives, shown, working_folder};
+use crate::config::Layer;
+use crate::config::keys::Key;
 use crate::control::{Control, Signalled, Target};
 use crate::model::command::Command;
+use crate::model::fact::{About, Fact};
 use crate::model::key::SourceId;
 use crate::model::record::Record;
 use crate::monitor::app::effect::{Effect, Handover, News, PastEntry, SavePlace};
 use crate::monitor::app::run::Outside;
 use crate::process::tree::Process;
 use crate::process::whole::{GRACE, Whole};
+use crate::source::feed::Batch;
 use crate::source::past;
 use crate::store::disk::RealDisk;
 use crate::store::folder::StateFolder;
@@ -181,6 +186,15 @@ impl Outside for Hands {
                 };
                 self.spawn(move |_| save(place, folder, &text));
             }
+            Effect::Configure { source, key, value, layer } => match self.one(source) {
+                Some(Whose::Here(folder)) => {
+                    self.spawn(move |news| configure(news, &folder, source, (key, value), layer));
+                }
+                Some(Whose::Elsewhere(_)) => {
+                    self.complain("Its settings are changed where that engine runs.".into());
+                }
+                None => self.complain(self.which()),
+            },
             // These concern the terminal, and were done there.
             Effect::Copy(_)
             | Effect::Edit(_)
@@ -320,6 +334,27 @@ fn unused(path: &std::path::Path) -> PathBuf {
         .chain(numbered)
         .find(|path| !path.exists())
         .unwrap_or_else(|| path.to_owned())
+}
+
+/// Sets a setting, and tells what is then in force: by the engine, or where none runs from the files.
+fn configure(
+    news: &mpsc::Sender<News>,
+    folder: &StateFolder,
+    source: Option<SourceId>,
+    (key, value): (&'static Key, Option<Value>),
+    layer: Layer,
+) -> News {
+    match config::set_one(folder, layer, key, value.as_ref()) {
+        Ok(said) => {
+            if let Ok(told) = config::told(folder) {
+                let (source, about) = (source.unwrap_or(SourceId(0)), About::Settings(told));
+                let batch = Batch { facts: vec![Fact { source, at: None, about }], more: false };
+                let _ = news.blocking_send(News::Facts(batch));
+            }
+            News::Said { text: said, is_error: false }
+        }
+        Err(error) => News::Said { text: first_line(&*error), is_error: true },
+    }
 }
 
 fn save(place: SavePlace, project: Option<PathBuf>, text: &str) -> News {

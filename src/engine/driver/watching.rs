@@ -2,13 +2,10 @@
 
 use std::time::Instant;
 
-use serde_json::json;
-
 use super::desk::{Desk, News};
 use super::{Driver, LOOK_ANYWAY, now};
-use crate::engine::config::{FILE, Version};
+use crate::engine::kernel::OPEN_QUESTIONS;
 use crate::engine::kernel::input::{Host, Input, Observed, Report};
-use crate::engine::kernel::{OPEN_QUESTIONS, Total};
 use crate::model::command::Command;
 use crate::model::event::{Body, payload as p};
 use crate::model::id::SessionId;
@@ -33,8 +30,9 @@ impl Driver {
             ..p::EngineTurn::default()
         };
         self.record(vec![(now, Body::EngineStarted(started))])?;
-        if let Some(limits) = self.other_limits() {
-            self.take(limits)?;
+        self.recall_session();
+        if let Some(settings) = self.other_settings(None) {
+            self.take(settings)?;
         }
         let mut found = Vec::new();
         for session in self.kernel.expected() {
@@ -74,32 +72,6 @@ impl Driver {
             self.take(Input::Found(session, observed))?;
         }
         Ok(())
-    }
-
-    /// Takes in what changed in the configuration's file.
-    pub(super) fn renew_config(&mut self) {
-        let project = self.book.store().folder.project().to_owned();
-        let version = Version::of(&project);
-        if std::mem::replace(&mut self.config_read, version) == version {
-            return;
-        }
-        self.world.config.reread(&project);
-        self.inputs.extend(self.other_limits());
-    }
-
-    /// Returns the limits that the project sets, where they are others than those in force.
-    fn other_limits(&self) -> Option<Input> {
-        let Total { max_concurrent, max_depth } = self.kernel.limits();
-        let config = &self.world.config;
-        let wanted = (
-            config.max_concurrent.unwrap_or(Total::default().max_concurrent),
-            config.max_depth.unwrap_or(Total::default().max_depth),
-        );
-        if wanted == (max_concurrent, max_depth) {
-            return None;
-        }
-        let settings = json!({ "maxConcurrent": wanted.0, "maxDepth": wanted.1 });
-        Some(Input::Settings { settings, by: Some(FILE.into()) })
     }
 
     /// Watches the folders of the sessions that are there; returns whether those are others than before.

@@ -416,14 +416,16 @@ impl Kernel {
     }
 
     fn settings(&mut self, data: &p::SettingsChanged) {
-        let number = |name: &str| {
-            let value = data.settings.as_ref()?.get(name)?.as_u64()?;
-            u32::try_from(value).ok()
+        // Journals of earlier versions have them without their table.
+        let number = |old: &str, name: &str| {
+            let settings = data.settings.as_ref()?;
+            let value = settings.get("limits").and_then(|limits| limits.get(name)).or(settings.get(old))?;
+            u32::try_from(value.as_u64()?).ok()
         };
-        if let Some(most) = number("maxConcurrent") {
+        if let Some(most) = number("maxConcurrent", "maxConcurrentAgents") {
             self.limits.max_concurrent = most.max(1);
         }
-        if let Some(deepest) = number("maxDepth") {
+        if let Some(deepest) = number("maxDepth", "maxDepth") {
             self.limits.max_depth = deepest.clamp(1, 5);
         }
     }

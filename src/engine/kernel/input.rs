@@ -52,7 +52,7 @@ pub enum Input {
     Found(SessionId, Observed),
     /// The machine slept, or its wall clock was set: deadlines are other moments now.
     Woke,
-    /// The settings in force, whole; `maxConcurrent` and `maxDepth` are the kernel's.
+    /// The settings in force, whole; the kernel's are in `limits`.
     Settings {
         settings: Value,
         by: Option<String>,

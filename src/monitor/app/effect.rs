@@ -4,7 +4,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::agent::log::Entry;
+use crate::config::Layer;
+use crate::config::keys::Key;
 use crate::control::{Control, Signalled, Target};
 use crate::model::command::Command;
 use crate::model::id::{CommandId, SessionId};
@@ -68,6 +72,13 @@ pub enum Effect {
         source: Option<SourceId>,
         place: SavePlace,
         text: String,
+    },
+    /// Set a setting of the engine of this source, or take it back.
+    Configure {
+        source: Option<SourceId>,
+        key: &'static Key,
+        value: Option<Value>,
+        layer: Layer,
     },
     /// Take or leave the mouse.
     Mouse(bool),

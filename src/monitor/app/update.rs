@@ -17,7 +17,7 @@ pub use find::matches;
 pub use layer::{key, paste};
 pub use motion::follow;
 pub use news::{changed, news, tick};
-pub use settings::{SETTINGS, Setting, of_engines};
+pub use settings::{SETTINGS, Setting, Told, new_value, of_engine};
 
 use super::effect::Effect;
 use super::ui::{Layer, Ui, View};

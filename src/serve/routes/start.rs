@@ -31,7 +31,8 @@ pub(super) async fn start(
     let by = take_by(&mut fields)?;
     let delegation_id = take_id(&mut fields, &key)?;
     let max_depth = take_depth(&mut fields)?;
-    let spec = plan::read(fields).map_err(|why| Problem::malformed(&why))?;
+    let limits = api.0.door.look(|view| view.config.settings().limits()).await?;
+    let spec = plan::read(fields, &limits).map_err(|why| Problem::malformed(&why))?;
     let command = api.0.door.look(move |view| {
         check(view, &spec, max_depth)?;
         let (verb, at) = (Verb::Start { spec: Box::new(spec) }, view.now);

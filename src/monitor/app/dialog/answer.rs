@@ -4,12 +4,15 @@ use std::time::Duration;
 
 use super::ask::{AGENT, AGENTS, BY, HOW, MODEL, NAMED, PATTERN, REASON, RESULT, TEXT};
 use super::{Exported, Form, Format, Purpose};
+use crate::config::keys::{Key, find};
 use crate::control::{Control, Signalled, Target};
 use crate::model::command::{Answer, PauseMode, Verb};
 use crate::monitor::app::effect::Handover;
+use crate::monitor::app::update::new_value;
+use serde_json::Value;
 
 /// What a finished form asks for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub enum Asked {
     /// A signal to each.
     Signals(Control, Vec<Signalled>),
@@ -17,7 +20,12 @@ pub enum Asked {
     Commands(Vec<(Target, Verb)>),
     Delegate(Handover),
     Save {
-        setting: String,
+        place: &'static str,
+    },
+    /// Another value of an engine's setting; none takes it back.
+    Configure {
+        key: &'static Key,
+        value: Option<Value>,
         place: &'static str,
     },
     Export(Exported, Format),
@@ -59,7 +67,11 @@ pub fn read(form: &Form) -> Result<Asked, String> {
         Purpose::Signal(control, processes) => Ok(Asked::Signals(*control, processes.clone())),
         Purpose::Delegate => delegate(form).map(Asked::Delegate),
         Purpose::Save(setting) => {
-            Ok(Asked::Save { setting: setting.clone(), place: form.chosen(HOW).unwrap_or("session") })
+            let place = form.chosen(HOW).unwrap_or("session");
+            match find(setting) {
+                Some(key) => new_value(key, form).map(|value| Asked::Configure { key, value, place }),
+                None => Ok(Asked::Save { place }),
+            }
         }
         Purpose::Export(what) => Ok(Asked::Export(
             what.clone(),

@@ -226,7 +226,8 @@ fn finish(ui: &mut Ui, cx: Ctx<'_>, form: Form) -> Vec<Effect> {
         Ok(Asked::Delegate(handover)) => {
             vec![Effect::Delegate(ui.selected_source(cx.model), Box::new(handover))]
         }
-        Ok(Asked::Save { place, .. }) => super::settings::save(ui, cx, place),
+        Ok(Asked::Save { place }) => super::settings::save(ui, cx, place),
+        Ok(Asked::Configure { key, value, place }) => super::settings::change(ui, cx, key, value, place),
         Ok(Asked::Export(what, format)) => super::export::write(ui, cx, &what, format),
         Ok(Asked::Nothing) => Vec::new(),
         Err(missing) => {

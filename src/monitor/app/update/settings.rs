@@ -1,11 +1,17 @@
 //! The settings that change the screen, each with its name and what it does; toggled live, saved when asked.
 
 use serde_json::Value;
+use tui_input::Input;
 
 use super::Ctx;
+use crate::config::Layer as Layered;
+use crate::config::keys::{KEYS, Key, Kind, find};
+use crate::config::read;
 use crate::model::Model;
-use crate::monitor::app::dialog::ask::HOW;
-use crate::monitor::app::dialog::{Choice, Field, Form, Purpose};
+use crate::model::key::SourceId;
+use crate::model::text::line;
+use crate::monitor::app::dialog::ask::{HOW, TEXT};
+use crate::monitor::app::dialog::{Choice, Field, Form, Note, Purpose, Tone};
 use crate::monitor::app::effect::{Effect, SavePlace};
 use crate::monitor::app::ui::{Layer, Settings, Ui};
 use crate::monitor::view::theme::Theme;
@@ -103,9 +109,12 @@ pub fn next_theme(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     vec![Effect::Redraw]
 }
 
-/// Says why there is no mode to go to: an engine decides for itself only where it takes one.
+/// Asks for another mode: what happens by itself is not changed by one key.
 pub fn cycle_mode(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
-    ui.say("The engine takes no mode yet: work is handed over when you say so.", true, cx.now);
+    match of_engine(ui, cx.model).into_iter().find(|told| told.name == "mode" && told.key.is_some()) {
+        Some(told) => ask_change(ui, &told),
+        None => ui.say("No engine told its mode yet: it has one when it has begun.", true, cx.now),
+    }
     Vec::new()
 }
 
@@ -139,18 +148,115 @@ pub fn save(ui: &mut Ui, cx: Ctx<'_>, place: &str) -> Vec<Effect> {
     }
 }
 
-/// Returns the settings that engines told, by their dotted names. They are read here, never written.
-pub fn of_engines(model: &Model) -> Vec<(String, String)> {
+/// A setting of an engine, as it told it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    pub name: String,
+    pub value: String,
+    /// The layer it comes from; none where the engine said nothing of layers.
+    pub layer: Option<Layered>,
+    /// What is known of it here; an engine of another version may have others, which are only shown.
+    pub key: Option<&'static Key>,
+    /// Something is wrong in a file: this is what.
+    pub is_fault: bool,
+    pub source: SourceId,
+}
+
+/// Returns the settings of the engine that is meant, by their dotted names: of the selected row's, else of the first
+/// that told any. Those of the screen are not among them: they stand above.
+pub fn of_engine(ui: &Ui, model: &Model) -> Vec<Told> {
+    let wanted = ui.selected_source(model);
+    let mut sources = model.sources().filter_map(|(id, source)| Some((id, source.settings.as_ref()?)));
+    let first = sources.next();
+    let chosen = sources.find(|(id, _)| Some(*id) == wanted).or(first);
+    let Some((source, settings)) = first.filter(|(id, _)| Some(*id) == wanted).or(chosen) else {
+        return Vec::new();
+    };
     let mut found = Vec::new();
-    for settings in model.sources().filter_map(|(_, source)| source.settings.as_ref()) {
-        flatten("", settings, &mut found);
-    }
-    found
+    flatten("", settings, &mut found);
+    let layers = settings.get("layers");
+    let mut told: Vec<Told> = found
+        .into_iter()
+        .filter(|(name, _)| !name.starts_with("layers") && !name.starts_with("ui.") && name != "faults")
+        .map(|(name, value)| {
+            let key = find(&name);
+            let said = layers.and_then(|layers| layers.get(&name)?.as_str()).and_then(Layered::named);
+            let layer = layers.map(|_| said.unwrap_or(Layered::BuiltIn));
+            Told { layer, key, is_fault: false, source, name, value }
+        })
+        .collect();
+    let place = |told: &Told| KEYS.iter().position(|key| key.name == told.name).unwrap_or(KEYS.len());
+    told.sort_by_key(place);
+    let faults = settings.get("faults").and_then(Value::as_array).into_iter().flatten();
+    told.extend(faults.filter_map(Value::as_str).map(|fault| Told {
+        name: "wrong".into(),
+        value: line(fault).into(),
+        layer: None,
+        key: None,
+        is_fault: true,
+        source,
+    }));
+    told
+}
+
+/// The label of the field for a new value.
+const VALUE: &str = "Value";
+
+/// Asks for a setting's new value, and where it is to be kept.
+pub fn ask_change(ui: &mut Ui, told: &Told) {
+    let Some(key) = told.key else { return };
+    let words = |words: &[&'static str]| {
+        let options = words.iter().map(|word| Choice::new(word, *word, "")).collect();
+        let at = words.iter().position(|word| *word == told.value).unwrap_or(0);
+        Field::Choice { label: VALUE, options, at }
+    };
+    let value = match key.kind {
+        Kind::Word(all) => words(all),
+        Kind::Switch => words(&["true", "false"]),
+        Kind::Whole { .. } | Kind::Words | Kind::Hints | Kind::Name => {
+            let now = if told.value == "null" { String::new() } else { told.value.clone() };
+            Field::Text { label: TEXT, hint: "nothing takes it back", input: Input::new(now) }
+        }
+    };
+    let places = vec![
+        Choice::new("project", "this project", "`quarterdeck.toml`"),
+        Choice::new("user", "everywhere", "your own configuration folder"),
+        Choice::new("claude", "Claude's file", "`.claude/config.json` of this project"),
+        Choice::new("session", "the running engine", "until it is taken back; no file is touched"),
+    ];
+    let from = told.layer.map_or("", Layered::as_str);
+    let notes = vec![
+        Note::new(Tone::Plain, key.says),
+        Note::new(Tone::Dim, format!("It may be {}. Now: {} ({from}).", key.range(), told.value)),
+    ];
+    let form = Form {
+        purpose: Purpose::Save(key.name.into()),
+        title: key.name.into(),
+        notes,
+        fields: vec![value, Field::choice(HOW, places)],
+        focus: 0,
+        yes: "set it",
+        ticket: None,
+    };
+    ui.layers.push(Layer::Form(Box::new(form)));
+}
+
+/// Reads the new value of a setting; nothing takes it back.
+pub fn new_value(key: &'static Key, form: &Form) -> Result<Option<Value>, String> {
+    let typed = form.chosen(VALUE).map(str::to_owned).or_else(|| form.typed(TEXT));
+    typed.map(|typed| read::typed(key.name, &typed).map(|(_, value)| value)).transpose()
+}
+
+/// Sets a setting of an engine of this machine.
+pub fn change(ui: &Ui, cx: Ctx<'_>, key: &'static Key, value: Option<Value>, place: &str) -> Vec<Effect> {
+    let told = of_engine(ui, cx.model).into_iter().find(|told| told.name == key.name);
+    let Some(layer) = Layered::named(place) else { return Vec::new() };
+    vec![Effect::Configure { source: told.map(|told| told.source), key, value, layer }]
 }
 
 fn flatten(name: &str, value: &Value, out: &mut Vec<(String, String)>) {
     match value {
-        Value::Object(fields) if !fields.is_empty() => {
+        Value::Object(fields) if find(name).is_none() && !fields.is_empty() => {
             for (field, value) in fields {
                 let dotted = if name.is_empty() { field.clone() } else { format!("{name}.{field}") };
                 flatten(&dotted, value, out);
@@ -163,8 +269,7 @@ fn flatten(name: &str, value: &Value, out: &mut Vec<(String, String)>) {
         | Value::String(_)
         | Value::Array(_) => {
             let shown = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let clean = |text: &str| crate::model::text::line(text).into_string();
-            out.push((clean(name), clean(&shown)));
+            out.push((line(name).into(), line(&shown).into()));
         }
     }
 }

@@ -35,7 +35,7 @@ pub fn list_len(ui: &Ui, cx: Ctx<'_>, view: View) -> usize {
         View::Overview => ui.drawn.list_lines.saturating_sub(usize::from(ui.drawn.list.height)) + 1,
         View::History => ui.past.len(),
         View::Sessions => ui.sessions.len(),
-        View::Settings => super::SETTINGS.len() + 1 + super::settings::of_engines(cx.model).len(),
+        View::Settings => super::SETTINGS.len() + 1 + super::settings::of_engine(ui, cx.model).len(),
     }
 }
 
@@ -122,7 +122,14 @@ fn open_setting(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     match super::SETTINGS.get(at) {
         Some((setting, ..)) => return super::settings::toggle(ui, cx, *setting),
         None if at == super::SETTINGS.len() => super::settings::ask_save(ui),
-        None => ui.say("The engine keeps this one: change it in its configuration.", false, cx.now),
+        None => {
+            let told =
+                super::settings::of_engine(ui, cx.model).into_iter().nth(at - super::SETTINGS.len() - 1);
+            match told.filter(|told| told.key.is_some()) {
+                Some(told) => super::settings::ask_change(ui, &told),
+                None => ui.say("The engine keeps this one: change it in its configuration.", false, cx.now),
+            }
+        }
     }
     Vec::new()
 }

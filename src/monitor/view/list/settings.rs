@@ -5,8 +5,10 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 
 use super::{keys, parts, put_lines, window};
+use crate::config::Layer;
+use crate::config::keys::Key;
 use crate::monitor::app::ui::{Drawn, View};
-use crate::monitor::app::update::{SETTINGS, Setting, of_engines};
+use crate::monitor::app::update::{SETTINGS, Setting, Told, of_engine};
 use crate::monitor::input::action::Action;
 use crate::monitor::view::Scene;
 use crate::monitor::view::text::{fit, put, span, wrap};
@@ -22,7 +24,7 @@ enum Item {
     Heading(&'static str),
     Switch(Setting, &'static str, &'static str),
     Keep,
-    Engine(String, String),
+    Engine(Box<Told>),
 }
 
 impl Item {
@@ -35,10 +37,10 @@ fn items(scene: &Scene<'_>) -> Vec<Item> {
     let mut items = vec![Item::Heading("The screen")];
     items.extend(SETTINGS.map(|(setting, name, says)| Item::Switch(setting, name, says)));
     items.push(Item::Keep);
-    let engine = of_engines(scene.model);
+    let engine = of_engine(scene.ui, scene.model);
     if !engine.is_empty() {
         items.push(Item::Heading("The engine, as it told"));
-        items.extend(engine.into_iter().map(|(name, value)| Item::Engine(name, value)));
+        items.extend(engine.into_iter().map(|told| Item::Engine(Box::new(told))));
     }
     items
 }
@@ -91,12 +93,43 @@ fn draw_item(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, item: &Item) {
         Item::Keep => {
             put(buf, row, row.x + 2 + SWITCH, "Keep these settings…", scene.style(Role::Accent));
         }
-        Item::Engine(name, value) => {
-            let room = usize::from(name_end - row.x).saturating_sub(3);
-            put(buf, row, row.x + 2, &fit(name, room), scene.style(Role::Dim));
-            put(buf, row, name_end + 1, value, scene.style(Role::Text));
-        }
+        Item::Engine(told) => draw_told(row, buf, scene, told, name_end),
     }
+}
+
+/// A setting of the engine: its name, its value, and where that comes from where there is room for it.
+fn draw_told(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, told: &Told, name_end: u16) {
+    if told.is_fault {
+        put(
+            buf,
+            row,
+            row.x + 2,
+            &format!("{} {}", scene.sign("▲", "!"), told.value),
+            scene.style(Role::Warn),
+        );
+        return;
+    }
+    let room = usize::from(name_end - row.x).saturating_sub(3);
+    let role = if told.key.is_some() { Role::Text } else { Role::Dim };
+    put(buf, row, row.x + 2, &fit(&told.name, room), scene.style(role));
+    let layer = told.layer.filter(|layer| *layer > Layer::BuiltIn).map_or("", Layer::as_str);
+    let wide = u16::try_from(layer.len()).unwrap_or(0);
+    let x = name_end + 1;
+    let is_roomy = row.right().saturating_sub(x) > wide + 12;
+    let end = if is_roomy && wide > 0 { row.right() - wide - 2 } else { row.right() };
+    let value = fit(&told.value, usize::from(end.saturating_sub(x)));
+    put(buf, row, x, &value, scene.style(if wide > 0 { Role::Accent } else { Role::Text }));
+    if is_roomy && wide > 0 {
+        put(buf, row, end + 1, layer, scene.style(Role::Dim));
+    }
+}
+
+/// What a setting does, what it may be, and where its value comes from.
+fn explained(told: &Told, key: &Key) -> String {
+    let from = told.layer.map_or("the engine", Layer::as_str);
+    let is_built_in = told.layer == Some(Layer::BuiltIn);
+    let warns = if key.only_warns && is_built_in { " While nobody sets it, it only warns." } else { "" };
+    format!("{} It is {} ({from}), and may be {}.{warns}", key.says, told.value, key.range())
 }
 
 /// Explains the selected one.
@@ -110,9 +143,17 @@ fn draw_detail(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, item: &Item) {
                 .into(),
             &[(Action::Open, "choose where")],
         ),
-        Item::Engine(name, value) => {
-            (name, format!("{value}. The engine told so; it is changed in the project's configuration."), &[])
-        }
+        Item::Engine(told) => match told.key {
+            Some(key) => (key.name, explained(told, key), &[(Action::Open, "change it")]),
+            None if told.is_fault => ("Something is wrong in a file", told.value.clone(), &[]),
+            None => {
+                let text = format!(
+                    "{}. The engine told so; it is changed in the project's configuration.",
+                    told.value
+                );
+                (&told.name, text, &[])
+            }
+        },
     };
     let mut lines = vec![Line::from(span(title, scene.style(Role::Title)))];
     lines.extend(wrap(&text, usize::from(area.width), scene.style(Role::Text)));

@@ -1,0 +1,245 @@
+//! What is configured for a project: which agents there are, and the settings of all layers that are files.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::files::{FILE, Places};
+use super::merge::{Effective, Layer, merge};
+use super::read::{self, Fault, Values};
+use super::tree::Tree;
+use crate::agent::config::{AgentConfig, Kind};
+use crate::model::text;
+
+/// The agent that is there without being configured.
+pub const SIMULATED: &str = "simulated";
+
+/// The configuration of a project, as its files say it.
+#[derive(Debug, Clone, Default)]
+pub struct Config {
+    /// The agents, by name.
+    pub agents: BTreeMap<String, AgentConfig>,
+    /// The settings of each layer that is a file.
+    pub layers: BTreeMap<Layer, Values>,
+    /// What was said to the running engine.
+    pub session: Values,
+    /// What is wrong in the files, and passed over.
+    pub faults: Vec<Fault>,
+    /// Why the file of the tasks could not be told something.
+    pub tasks: Option<Fault>,
+    /// Why a file as it is now is not in force, and an earlier one is.
+    pub trouble: Option<String>,
+}
+
+/// Why the configuration cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    #[error("cannot read {}: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Parse(Fault),
+}
+
+impl Config {
+    /// Reads a project's own configuration; one that is not there is empty.
+    pub fn read(project: &Path) -> Result<Self, ConfigError> {
+        Self::of(&Places::alone(project))
+    }
+
+    /// Reads all layers that are files. The project's own must be readable; another that is not is passed over, and
+    /// said.
+    pub fn of(places: &Places) -> Result<Self, ConfigError> {
+        let mut config = Self::default();
+        for layer in [Layer::User, Layer::Claude, Layer::Project] {
+            match config.take(places, layer) {
+                Err(error) if layer == Layer::Project => return Err(error),
+                Err(ConfigError::Parse(fault)) => config.faults.push(fault),
+                Err(ConfigError::Read { path, source }) => config.faults.push(Fault {
+                    file: path.display().to_string(),
+                    line: None,
+                    what: format!("it cannot be read: {source}."),
+                    hint: "The other files are in force.".into(),
+                }),
+                Ok(()) => {}
+            }
+        }
+        Ok(config)
+    }
+
+    fn take(&mut self, places: &Places, layer: Layer) -> Result<(), ConfigError> {
+        let path = || places.file(layer).unwrap_or_default();
+        let text = places.text(layer).map_err(|source| ConfigError::Read { path: path(), source })?;
+        let Some(text) = text else { return Ok(()) };
+        let file = places.shown(layer);
+        let found = if layer == Layer::Claude {
+            read::claude(&file, &text).map_err(ConfigError::Parse)?
+        } else {
+            let (found, tree) = read::own(&file, &text).map_err(ConfigError::Parse)?;
+            self.take_agents(&file, &tree);
+            found
+        };
+        self.faults.extend(found.faults);
+        // Top down, as a person goes through the file.
+        self.faults.sort_by(|one, other| (&one.file, one.line).cmp(&(&other.file, other.line)));
+        self.layers.insert(layer, found.values);
+        Ok(())
+    }
+
+    /// Takes the agents of a file; one that is not as it should be is passed over, and said.
+    fn take_agents(&mut self, file: &str, tree: &Tree) {
+        let Some(agents) = tree.entry("agents") else { return };
+        let fault = |line, what: String, hint: &str| Fault {
+            file: file.into(),
+            line: Some(line),
+            what,
+            hint: hint.into(),
+        };
+        let Tree::Table(entries) = &agents.tree else {
+            let what = "agents must be a table.".to_owned();
+            self.faults.push(fault(agents.line, what, "Write one as [agents.NAME]."));
+            return;
+        };
+        for entry in entries {
+            match AgentConfig::deserialize(entry.tree.value()) {
+                Ok(agent) => {
+                    self.agents.insert(entry.name.clone(), agent);
+                }
+                Err(error) => {
+                    let what = format!("the agent {:?} is not as it should be: {error}.", entry.name);
+                    let what = text::line(&what).into();
+                    self.faults.push(fault(entry.line, what, "It is passed over; the others are there."));
+                }
+            }
+        }
+    }
+
+    /// Reads the files again; where the project's own cannot be, the last good ones stay in force and say why. What
+    /// was said to the engine stays.
+    pub fn reread(&mut self, places: &Places) {
+        match Self::of(places) {
+            Ok(config) => {
+                *self =
+                    Self { session: std::mem::take(&mut self.session), tasks: self.tasks.take(), ..config }
+            }
+            Err(error) => self.trouble = Some(error.to_string()),
+        }
+    }
+
+    /// Returns the settings in force.
+    pub fn settings(&self) -> Effective {
+        let files = self.layers.iter().map(|(layer, values)| (*layer, values));
+        merge(files.chain([(Layer::Session, &self.session)]))
+    }
+
+    /// Returns the settings as an engine tells them: nested, with the layer of each that somebody set, and what is
+    /// wrong in the files.
+    pub fn told(&self) -> Value {
+        let effective = self.settings();
+        let mut tree = effective.tree();
+        if let Some(tree) = tree.as_object_mut() {
+            tree.insert("layers".into(), json!(effective.layers()));
+            let faults =
+                self.faults.iter().chain(&self.tasks).map(ToString::to_string).chain(self.trouble.clone());
+            let faults: Vec<String> = faults.collect();
+            if !faults.is_empty() {
+                tree.insert("faults".into(), faults.into());
+            }
+        }
+        tree
+    }
+
+    /// Returns what of an environment the agents of these names get.
+    pub fn environment<'a>(
+        &self,
+        agents: impl Iterator<Item = Option<&'a str>>,
+        env: impl Fn(&str) -> Option<String>,
+    ) -> BTreeMap<String, String> {
+        let agents = agents.filter_map(|name| self.agent(name).ok());
+        let names = agents.flat_map(|agent| agent.env).chain(["PATH".to_owned()]);
+        names.filter_map(|name| Some((name.clone(), env(&name)?))).collect()
+    }
+
+    /// Returns the name of the agent of a step that names none: the default one, else the only one.
+    pub fn default_name(&self) -> Option<String> {
+        let only = || {
+            let mut names = self.agents.keys();
+            names.next().filter(|_| names.next().is_none()).cloned()
+        };
+        self.settings().name("defaultAgent").or_else(only)
+    }
+
+    /// Returns the agent with this name, or of a step that names none; else what to do.
+    pub fn agent(&self, name: Option<&str>) -> Result<AgentConfig, String> {
+        self.find(name).map_err(|why| match &self.trouble {
+            Some(trouble) => format!("{why}\nAn earlier {FILE} is in force: {trouble}"),
+            None => why,
+        })
+    }
+
+    fn find(&self, name: Option<&str>) -> Result<AgentConfig, String> {
+        let Some(name) = name.map(str::to_owned).or_else(|| self.default_name()) else {
+            return Err(format!(
+                "No agent was named, and {FILE} has no default-agent.\nName one with --agent."
+            ));
+        };
+        if let Some(found) = self.agents.get(&name) {
+            return Ok(found.clone());
+        }
+        if name == SIMULATED {
+            return Ok(AgentConfig::of_kind(Kind::Simulated));
+        }
+        let mark = format!("the agent {name:?} is not");
+        if let Some(fault) = self.faults.iter().find(|fault| fault.what.starts_with(&mark)) {
+            return Err(fault.to_string());
+        }
+        let known: Vec<&str> = self.agents.keys().map(String::as_str).chain([SIMULATED]).collect();
+        Err(format!(
+            "There is no agent {name:?}; there are: {}.\nAdd [agents.{name}] to {FILE}.",
+            known.join(", ")
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::files::Version;
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_read_leaves_the_last_good_one_in_force_and_says_so() {
+        let project = tempfile::tempdir().unwrap();
+        let places = Places::alone(project.path());
+        let write = |text: &str| std::fs::write(project.path().join(FILE), text).unwrap();
+        let none = Version::of(&places);
+        write("[agents.one]\nkind = \"simulated\"\n");
+        let first = Version::of(&places);
+        assert_ne!(none, first);
+        let mut config = Config::of(&places).unwrap();
+        write("[agents.one");
+        assert_ne!(Version::of(&places), first);
+        config.reread(&places);
+        assert!(config.agent(Some("one")).is_ok());
+        let refused = config.agent(Some("two")).unwrap_err();
+        assert!(refused.contains("no agent \"two\"") && refused.contains("it is no TOML"), "{refused}");
+        write("[agents.two]\nkind = \"simulated\"\n");
+        config.reread(&places);
+        assert!(config.agent(Some("two")).is_ok() && config.agent(Some("one")).is_err());
+    }
+
+    #[test]
+    fn an_agent_that_is_wrong_is_named_with_its_line_and_the_others_are_there() {
+        let project = tempfile::tempdir().unwrap();
+        let text = "[agents.good]\nkind = \"simulated\"\n\n[agents.bad]\nkind = \"robot\"\n";
+        std::fs::write(project.path().join(FILE), text).unwrap();
+        let config = Config::read(project.path()).unwrap();
+        assert!(config.agent(Some("good")).is_ok());
+        let refused = config.agent(Some("bad")).unwrap_err();
+        assert!(
+            refused.starts_with("quarterdeck.toml:4: the agent \"bad\" is not as it should be:"),
+            "{refused}"
+        );
+    }
+}
