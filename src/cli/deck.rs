@@ -21,12 +21,12 @@ use super::{Outcome, Place, ask, now, print, shown, working_folder};
 use crate::engine::config::{Config, SIMULATED};
 use crate::model::key::SourceId;
 use crate::monitor::app::effect::{Effect, News};
+use crate::monitor::app::leave::last_tree;
 use crate::monitor::app::run::{self, App, Incoming, Leave};
 use crate::monitor::app::ui::{Settings, Ui};
 use crate::monitor::input::keymap::Keymap;
 use crate::monitor::term::Terminal;
 use crate::monitor::view::theme::{ColorDepth, Theme};
-use crate::report::text;
 use crate::serve::client::Client;
 use crate::source::feed::{Batch, Feed, Following, follow_into};
 use crate::source::follow::Follower;
@@ -155,8 +155,7 @@ impl Deck {
         following.clear();
         outcome?;
         // The final tree stays in the scrollback.
-        let chosen: Vec<_> = app.model.roots().filter(|ix| is_worth_keeping(&app, *ix)).collect();
-        print(&text::tree(&app.model, &chosen, now()))?;
+        print(&last_tree(&app.model, now(), super::terminal_width()))?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -320,15 +319,6 @@ fn signals(end: mpsc::Sender<Leave>) -> io::Result<()> {
 fn feed(feed: impl Feed, news: &mpsc::Sender<News>) -> io::Result<Following> {
     let news = news.clone();
     follow_into(feed, now, move |batch: Batch| news.blocking_send(News::Facts(batch)).is_ok())
-}
-
-/// What is live, and what ended while this was open.
-fn is_worth_keeping(app: &App, ix: crate::model::NodeIx) -> bool {
-    /// What ended in the last hour is still of interest.
-    const RECENT: std::time::Duration = std::time::Duration::from_hours(1);
-    app.model.get(ix).is_some_and(|node| {
-        !node.status.is_ended() || node.clocks.ended.is_some_and(|at| now().since(at) < RECENT)
-    })
 }
 
 /// Returns every state folder that an engine of this user noted.

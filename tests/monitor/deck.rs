@@ -58,6 +58,11 @@ pub fn step(id: &str, step: &str) -> Telling {
     Telling::new(ENGINE, NodeKey::Subtask(id.into(), step.into())).and(NodeFact::Seen(NodeKind::Subtask))
 }
 
+/// Begins to tell of a session of an agent's own program.
+pub fn session(tool: &str, id: &str) -> Telling {
+    Telling::new(ENGINE, NodeKey::CliSession(tool.into(), id.into())).and(NodeFact::Seen(NodeKind::Session))
+}
+
 /// Begins to tell of something that another tool wrote.
 pub fn foreign(id: &str) -> Telling {
     Telling::new(FOREIGN, NodeKey::Foreign(FOREIGN, id.into())).and(NodeFact::Seen(NodeKind::Delegation))
@@ -259,6 +264,13 @@ impl Deck {
     fn key(&mut self, key: KeyEvent) {
         let effects = self.app.event(Event::Key(key), self.clock);
         self.effects.extend(effects);
+    }
+
+    /// Pastes text, as a terminal hands it over.
+    pub fn paste(&mut self, text: &str) -> &mut Self {
+        let effects = self.app.event(Event::Paste(text.into()), self.clock);
+        self.effects.extend(effects);
+        self
     }
 
     /// Returns the commands that were sent since the last look, as `verb target`.

@@ -23,6 +23,8 @@ pub struct Form {
     pub yes: &'static str,
     /// The question whose answer fills the notes, such as a preview.
     pub ticket: Option<u64>,
+    /// The first line that is shown, where a person scrolled; else the field that has the keys is in sight.
+    pub scroll: Option<usize>,
 }
 
 /// What a form is for.
@@ -131,18 +133,15 @@ impl Choice {
 }
 
 impl Form {
+    /// Makes a form.
+    pub fn new(purpose: Purpose, title: impl Into<String>, yes: &'static str) -> Self {
+        let (notes, fields) = (Vec::new(), Vec::new());
+        Self { purpose, title: title.into(), notes, fields, focus: 0, yes, ticket: None, scroll: None }
+    }
+
     /// Makes a form that only tells something.
     pub fn message(title: impl Into<String>, notes: Vec<Note>) -> Self {
-        let title = title.into();
-        Self {
-            purpose: Purpose::Read,
-            title,
-            notes,
-            fields: Vec::new(),
-            focus: 0,
-            yes: "close",
-            ticket: None,
-        }
+        Self { notes, ..Self::new(Purpose::Read, title, "close") }
     }
 
     /// Returns the field that the keys go to.

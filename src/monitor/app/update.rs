@@ -18,6 +18,7 @@ pub use layer::{key, paste};
 pub use motion::follow;
 pub use news::{changed, news, tick};
 pub use settings::{SETTINGS, Setting, of_engines};
+pub use tools::attachable;
 
 use super::effect::Effect;
 use super::ui::{Layer, Ui, View};

@@ -8,11 +8,11 @@ use ratatui::widgets::{Clear, Widget};
 use tui_input::Input;
 
 use super::Scene;
-use super::text::{fit, put, put_line, span, width, wrap};
+use super::text::{Side, fit, put, put_column, put_line, span, width, wrap};
 use super::theme::Role;
 use crate::monitor::app::dialog::{Check, Choice, Field, Form, Tone};
 use crate::monitor::app::filter;
-use crate::monitor::app::ui::{Palette, Prompt, PromptKind};
+use crate::monitor::app::ui::{Palette, Prompt, PromptKind, Scrolled};
 use crate::monitor::app::update::palette::matching;
 use crate::monitor::input::action::Action;
 use crate::monitor::input::keymap::Context;
@@ -42,8 +42,8 @@ pub fn overlay(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, title: &str, siz
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
 }
 
-/// Draws a form.
-pub fn form(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, form: &Form) {
+/// Draws a form; returns how far it is scrolled. One that is taller than the screen says so on its frame.
+pub fn form(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, form: &Form) -> Scrolled {
     let wide = WIDEST.min(area.width);
     let text_width = usize::from(wide.saturating_sub(4));
     let mut lines = Vec::new();
@@ -74,11 +74,21 @@ pub fn form(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, form: &Form) {
     let body = Rect { height: inner.height.saturating_sub(2), ..inner };
     let room = usize::from(body.height);
     // A form that is taller than the screen shows the field that has the keys.
-    let from = focus.end.saturating_sub(room).min(lines.len().saturating_sub(room));
+    let most = lines.len().saturating_sub(room);
+    let from = form.scroll.unwrap_or(focus.end.saturating_sub(room)).min(most);
     for (line, y) in lines.iter().skip(from).zip(body.top()..body.bottom()) {
         put_line(buf, Rect { y, height: 1, ..body }, line);
     }
     buttons(inner, buf, scene, form);
+    if most > 0 && inner.height > 2 {
+        let place = Rect { y: inner.bottom() - 2, height: 1, ..inner };
+        let key =
+            scene.keys.keys_of(Context::Dialog, Action::PageDown).into_iter().next().unwrap_or_default();
+        let to = (from + room).min(lines.len());
+        let seen = format!("{key} lines {} to {to} of {}", from + 1, lines.len());
+        put_column(buf, place, &seen, scene.style(Role::Faint), Side::Right);
+    }
+    Scrolled { from, most, height: room }
 }
 
 /// The last line of a form: what its keys do.
@@ -180,18 +190,28 @@ fn with_cursor(
     room: usize,
 ) -> Vec<ratatui::text::Span<'static>> {
     let text = scene.style(Role::Text);
-    let (before, after): (Vec<char>, Vec<char>) = {
-        let chars: Vec<char> = input.value().chars().collect();
-        let (before, after) = chars.split_at(input.cursor().min(chars.len()));
-        (before.to_vec(), after.to_vec())
-    };
-    let mut shown: String = before.iter().collect();
-    while width(&shown) + 1 > room && !shown.is_empty() {
-        shown.remove(0);
-    }
-    let at: String = after.first().map_or_else(|| " ".into(), ToString::to_string);
-    let rest: String = after.iter().skip(1).collect();
+    // The end of a line, in a text that has several.
+    let shown_as = |c: char| if c == '\n' { '↵' } else { c };
+    let value = input.value();
+    let split = value.char_indices().nth(input.cursor()).map_or(value.len(), |(at, _)| at);
+    let (before, after) = value.split_at_checked(split).unwrap_or((value, ""));
+    // From the cursor back, as far as there is room: a long text costs no more than what is seen of it.
+    let mut used = 1;
+    let mut tail: Vec<char> = before
+        .chars()
+        .rev()
+        .map(shown_as)
+        .take_while(|c| {
+            used += width(c.encode_utf8(&mut [0; 4]));
+            used <= room
+        })
+        .collect();
+    tail.reverse();
+    let shown: String = tail.into_iter().collect();
+    let at: String = after.chars().next().map_or_else(|| " ".into(), |c| shown_as(c).to_string());
     let left = room.saturating_sub(width(&shown) + width(&at));
+    // One more than there is room for, so that what is cut shows as cut.
+    let rest: String = after.chars().skip(1).take(left + 1).map(shown_as).collect();
     let cursor = if has_keys { text.add_modifier(Modifier::REVERSED) } else { text };
     vec![span(shown, text), span(at, cursor), span(fit(&rest, left), text)]
 }

@@ -102,7 +102,7 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) -> Drawn {
             Layer::Help { scroll } => {
                 (drawn.help_most, drawn.help_height) = help::render(area, buf, scene, *scroll);
             }
-            Layer::Form(form) => dialog::form(area, buf, scene, form),
+            Layer::Form(form) => drawn.form = dialog::form(area, buf, scene, form),
             Layer::Palette(palette) => dialog::palette(area, buf, scene, palette),
             Layer::Prompt(prompt) => dialog::prompt(places.keys, buf, scene, prompt),
         }

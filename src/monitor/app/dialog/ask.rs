@@ -89,7 +89,7 @@ impl Aim<'_> {
         let mut notes = self.each();
         notes.extend(self.reach());
         let purpose = Purpose::Control(control, self.targets);
-        Form { purpose, title, notes, fields, focus: 0, yes, ticket: None }
+        Form { notes, fields, ..Form::new(purpose, title, yes) }
     }
 
     /// Makes the form of a control that needs one.
@@ -192,15 +192,10 @@ pub fn question(target: Target, question: &Question) -> Form {
         Choice::new("session", "allow for this session", "it will not ask for this again"),
         Choice::new("text", "answer in words", "with the text below"),
     ];
-    Form {
-        title: format!("{} asks", target.name()),
-        purpose: Purpose::Answer(target, question.question_id.clone()),
-        notes,
-        fields: vec![Field::choice(HOW, how), Field::text(TEXT, "an answer in words")],
-        focus: 0,
-        yes: "answer",
-        ticket: None,
-    }
+    let title = format!("{} asks", target.name());
+    let fields = vec![Field::choice(HOW, how), Field::text(TEXT, "an answer in words")];
+    let purpose = Purpose::Answer(target, question.question_id.clone());
+    Form { notes, fields, ..Form::new(purpose, title, "answer") }
 }
 
 /// Makes the form of a failure: what failed, in the agent's words, and what can be done.
@@ -226,15 +221,9 @@ pub fn failure(model: &Model, ix: NodeIx, target: Target) -> Option<Form> {
     if target.step.is_some() {
         how.insert(2, Choice::new("skip", "skip", "go on without it"));
     }
-    Some(Form {
-        title: format!("{} {}", target.name(), node.status.word().as_str()),
-        purpose: Purpose::Failure(ix, vec![target]),
-        notes,
-        fields: vec![Field::choice(HOW, how), Field::text(REASON, "why (may stay empty)")],
-        focus: 0,
-        yes: "do it",
-        ticket: None,
-    })
+    let title = format!("{} {}", target.name(), node.status.word().as_str());
+    let fields = vec![Field::choice(HOW, how), Field::text(REASON, "why (may stay empty)")];
+    Some(Form { notes, fields, ..Form::new(Purpose::Failure(ix, vec![target]), title, "do it") })
 }
 
 /// Makes the form that hands a task over to one of these agents.
@@ -252,20 +241,13 @@ pub fn delegate(agents: &[String]) -> Form {
         let named = agents.iter().map(|name| Choice::new(NAMED, name.as_str(), ""));
         Field::choice(AGENT, std::iter::once(default).chain(named).collect())
     };
-    Form {
-        purpose: Purpose::Delegate,
-        title: "Delegate".into(),
-        notes: before_delegating(agents),
-        fields: vec![
-            Field::text(TEXT, "what is to be done"),
-            Field::choice(PATTERN, patterns),
-            agent,
-            Field::text(AGENTS, "how many at once (empty: no limit of its own)"),
-        ],
-        focus: 0,
-        yes: "delegate",
-        ticket: None,
-    }
+    let fields = vec![
+        Field::text(TEXT, "what is to be done"),
+        Field::choice(PATTERN, patterns),
+        agent,
+        Field::text(AGENTS, "how many at once (empty: no limit of its own)"),
+    ];
+    Form { notes: before_delegating(agents), fields, ..Form::new(Purpose::Delegate, "Delegate", "delegate") }
 }
 
 /// What to know before; where only the agent is there that needs no configuration, what to write where.

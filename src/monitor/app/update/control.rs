@@ -88,18 +88,22 @@ pub fn answer(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 
 /// Opens the dialog that hands a task over.
 pub fn delegate(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    if can_delegate(ui, cx) {
+        ui.layers.push(Layer::Form(Box::new(ask::delegate(&ui.agents))));
+    }
+    Vec::new()
+}
+
+/// Returns whether somebody takes tasks here; says so where nobody does.
+pub fn can_delegate(ui: &mut Ui, cx: Ctx<'_>) -> bool {
     // Before all is read it is not known yet who takes tasks.
     let is_taken = cx.model.sources().any(|(_, source)| source.kind == SourceKind::Engine);
     if ui.is_loaded && !is_taken {
-        ui.say(
-            "Cannot delegate: there is no engine here; files of another tool are only watched.",
-            true,
-            cx.now,
-        );
-        return Vec::new();
+        let why = "Cannot delegate: there is no engine here; files of another tool are only watched.";
+        ui.say(why, true, cx.now);
+        return false;
     }
-    ui.layers.push(Layer::Form(Box::new(ask::delegate(&ui.agents))));
-    Vec::new()
+    true
 }
 
 /// Opens a form, and asks the engine's own kernel what its command would touch.

@@ -5,9 +5,9 @@ use tui_input::{Input, InputRequest};
 
 use super::{Ctx, control, find, palette, update};
 use crate::monitor::app::dialog::answer::{self, Asked};
-use crate::monitor::app::dialog::{Field, Form};
+use crate::monitor::app::dialog::{Field, Form, ask};
 use crate::monitor::app::effect::Effect;
-use crate::monitor::app::ui::{Layer, Ui};
+use crate::monitor::app::ui::{Layer, Scrolled, Ui};
 use crate::monitor::input::action::Action;
 use crate::monitor::input::key::Key;
 use crate::monitor::input::keymap::{Context, Keymap, Pressed};
@@ -49,14 +49,38 @@ fn type_into_first(ui: &mut Ui, key: Key) {
     }
 }
 
-/// Takes pasted text: into the field that takes text, and nowhere else.
+/// Takes pasted text: into the field that takes text, and nowhere else. A task's text keeps its lines.
 pub fn paste(ui: &mut Ui, cx: Ctx<'_>, text: &str) -> Vec<Effect> {
-    let text = crate::model::text::line(text);
-    let mut typed = false;
-    for c in text.chars() {
-        typed |= type_in(ui, InputRequest::InsertChar(c));
+    let keeps_lines = keeps_lines(ui);
+    let Some(input) = line(ui) else { return Vec::new() };
+    // A terminal tells the end of a line by a carriage return, as if the key had been pressed.
+    let told = text.replace("\r\n", "\n").replace('\r', "\n");
+    let mut clean = crate::model::text::lines(&told).into_string();
+    let is_cut = told.len() > clean.len() && clean.ends_with('…') && !told.ends_with('…');
+    if !keeps_lines {
+        clean = clean.replace('\n', " ");
     }
-    if typed { after_typing(ui, cx) } else { Vec::new() }
+    // In one go: letter by letter a long text would take as many turns as it has letters, each as long as it is.
+    let at = input.cursor();
+    let before: String = input.value().chars().take(at).collect();
+    let after: String = input.value().chars().skip(at).collect();
+    let cursor = at + clean.chars().count();
+    *input = Input::new(format!("{before}{clean}{after}")).with_cursor(cursor);
+    if is_cut {
+        ui.say("What was pasted is too long: its end is cut off.", true, cx.now);
+    }
+    after_typing(ui, cx)
+}
+
+/// Returns whether the field that takes text is one for a text of several lines.
+fn keeps_lines(ui: &Ui) -> bool {
+    match ui.layers.last() {
+        Some(Layer::Form(form)) => matches!(
+            form.fields.get(form.focus),
+            Some(Field::Text { label, .. }) if *label == ask::TEXT
+        ),
+        Some(Layer::Prompt(_) | Layer::Palette(_) | Layer::Help { .. }) | None => false,
+    }
 }
 
 /// Returns what a key does to a line of text.
@@ -138,11 +162,11 @@ pub fn act(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
         Action::Help => return help(ui),
         _ => {}
     }
-    let most = ui.drawn.help_most;
+    let (most, form) = (ui.drawn.help_most, ui.drawn.form);
     // A line of what was seen stays in sight.
     let page = ui.drawn.help_height.saturating_sub(1).max(1);
     match ui.layers.last_mut() {
-        Some(Layer::Form(form)) => move_in_form(form, action),
+        Some(Layer::Form(open)) => move_in_form(open, action, form),
         Some(Layer::Palette(palette)) => {
             let last = palette::matching(palette.input.value()).len().saturating_sub(1);
             palette.at = match action {
@@ -170,16 +194,31 @@ pub fn act(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
     Vec::new()
 }
 
+/// Moves among the fields, or scrolls: by pages anywhere, line by line where there is nothing to fill in.
 #[expect(clippy::wildcard_enum_match_arm, reason = "only a dialog's own actions come here")]
-fn move_in_form(form: &mut Form, action: Action) {
-    match action {
-        Action::DialogNext => form.next(),
-        Action::DialogPrevious => form.previous(),
-        Action::DialogUp => form.up(),
-        Action::DialogDown => form.down(),
-        Action::DialogToggle => form.toggle(),
-        _ => {}
-    }
+fn move_in_form(form: &mut Form, action: Action, drawn: Scrolled) {
+    let page = drawn.height.saturating_sub(1).max(1);
+    let is_read = form.fields.is_empty();
+    let to = match action {
+        Action::PageUp => drawn.from.saturating_sub(page),
+        Action::PageDown => drawn.from.saturating_add(page),
+        Action::Top => 0,
+        Action::Bottom => drawn.most,
+        Action::DialogUp if is_read => drawn.from.saturating_sub(1),
+        Action::DialogDown if is_read => drawn.from.saturating_add(1),
+        _ => {
+            form.scroll = None;
+            return match action {
+                Action::DialogNext => form.next(),
+                Action::DialogPrevious => form.previous(),
+                Action::DialogUp => form.up(),
+                Action::DialogDown => form.down(),
+                Action::DialogToggle => form.toggle(),
+                _ => {}
+            };
+        }
+    };
+    form.scroll = Some(to.min(drawn.most));
 }
 
 /// Closes what is in front without doing it.

@@ -47,6 +47,7 @@ pub fn run(ui: &mut Ui, cx: Ctx<'_>, typed: &str, at: usize) -> Vec<Effect> {
 fn slash(ui: &mut Ui, cx: Ctx<'_>, command: &str) -> Vec<Effect> {
     let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
     match name {
+        "delegate" | "direct" if !super::control::can_delegate(ui, cx) => Vec::new(),
         "delegate" | "direct" => match handover(name, rest) {
             Ok(handover) => vec![Effect::Delegate(ui.selected_source(cx.model), Box::new(handover))],
             Err(why) => complain(ui, cx, &why),

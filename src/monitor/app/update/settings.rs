@@ -116,13 +116,8 @@ pub fn ask_save(ui: &mut Ui) {
         Choice::new("user", "everywhere", "your own configuration folder"),
     ];
     let form = Form {
-        purpose: Purpose::Save("screen".into()),
-        title: "Keep these settings".into(),
-        notes: Vec::new(),
         fields: vec![Field::choice(HOW, places)],
-        focus: 0,
-        yes: "keep",
-        ticket: None,
+        ..Form::new(Purpose::Save("screen".into()), "Keep these settings", "keep")
     };
     ui.layers.push(Layer::Form(Box::new(form)));
 }

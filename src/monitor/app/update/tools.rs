@@ -44,7 +44,7 @@ pub fn open(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     match ui.view {
         View::Tree => open_node(ui, cx),
         View::NeedsMe => open_need(ui, cx),
-        View::Sessions => jump(ui, cx),
+        View::Sessions => open_session(ui, cx),
         View::Settings => open_setting(ui, cx),
         View::Overview => open_running(ui, cx),
         View::History => super::past::open(ui),
@@ -80,9 +80,18 @@ fn open_node(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     if !node.children().is_empty() && !ui.tree.is_open(ix) {
         return super::motion::go(ui, cx, crate::monitor::input::action::Action::Expand);
     }
+    if matches!(node.kind, NodeKind::Session | NodeKind::Agent) && attachable(node).is_ok() {
+        return attach(ui, cx);
+    }
     ui.pane = Pane::Panel;
     ui.is_panel_open = true;
     Vec::new()
+}
+
+/// Opens the agent's own program on a session; one that it cannot open is shown in the tree.
+fn open_session(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    let can = ui.selected(cx.model).is_some_and(|(_, node)| attachable(node).is_ok());
+    if can { attach(ui, cx) } else { jump(ui, cx) }
 }
 
 /// Opens the dialog for what a node needs.
@@ -109,7 +118,7 @@ fn open_need(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 }
 
 /// Goes to the node in the tree.
-fn jump(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+pub fn jump(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     if let Some((ix, _)) = ui.selected(cx.model) {
         ui.view = View::Tree;
         super::find::go_to(ui, cx, ix);
@@ -220,7 +229,7 @@ pub fn attach(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 }
 
 /// Returns how the agent's own program is opened on a session.
-fn attachable(node: &Node) -> Result<Vec<String>, String> {
+pub fn attachable(node: &Node) -> Result<Vec<String>, String> {
     use crate::model::key::NodeKey;
     let session = node
         .keys
