@@ -1,6 +1,6 @@
 //! Controls: each sends exactly its command to exactly its target, or says why it does not.
 
-use quarterdeck::model::command::{Answer, CommandFact, PauseMode, Verb};
+use quarterdeck::model::command::{Answer, ApprovedStep, CommandFact, PauseMode, Verb};
 use quarterdeck::model::fact::NodeFact;
 use quarterdeck::model::key::SourceId;
 use quarterdeck::monitor::app::effect::{Effect, Handover, News};
@@ -247,7 +247,10 @@ fn steps_of_a_proposal_are_unticked_one_by_one() {
     let mut deck = deck();
     deck.press(PROPOSAL).press("a space enter");
     let commands = deck.commands();
-    assert_eq!(commands[0].verb, Verb::Approve { subtasks: Some(vec!["st-2".into()]) });
+    assert_eq!(
+        commands[0].verb,
+        Verb::Approve { subtasks: Some(vec![ApprovedStep { id: "st-2".into(), ..ApprovedStep::default() }]) }
+    );
 }
 
 #[test]

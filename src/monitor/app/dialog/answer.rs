@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::ask::{AGENT, AGENTS, BY, HOW, MODEL, NAMED, PATTERN, REASON, RESULT, TEXT};
-use super::{Exported, Form, Format, Purpose};
+use super::{Check, Exported, Form, Format, Purpose};
 use crate::control::{Control, Target};
-use crate::model::command::{Answer, PauseMode, Verb};
+use crate::model::command::{Answer, ApprovedStep, PauseMode, Verb};
 use crate::monitor::app::effect::Handover;
 
 /// What a finished form asks for.
@@ -84,7 +84,9 @@ fn verb(form: &Form, control: Control) -> Result<Verb, String> {
         },
         Control::Skip => Verb::Skip { reason, result: form.typed(RESULT) },
         Control::Approve => {
-            let ticked: Vec<_> = form.ticked().iter().map(|item| item.id.as_str().into()).collect();
+            let approved =
+                |item: &&Check| ApprovedStep { id: item.id.as_str().into(), ..ApprovedStep::default() };
+            let ticked: Vec<_> = form.ticked().iter().map(approved).collect();
             // Nothing ticked is no way to say "all": only a proposal without steps is approved whole.
             if ticked.is_empty() && !form.fields.is_empty() {
                 return Err("Tick at least one step, or reject the proposal.".into());
