@@ -4,6 +4,7 @@
 //! loop itself runs on this one and never waits for them.
 
 mod elsewhere;
+mod git;
 mod logs;
 mod outside;
 mod plain;
@@ -269,7 +270,14 @@ async fn drive(app: &mut App, news: mpsc::Receiver<News>, mut hands: Hands) -> i
         match run::run(app, &mut terminal, events, &mut incoming, &mut hands, &now).await? {
             Leave::Quit => return Ok(()),
             Leave::For(effect) => {
-                if let Err(error) = borrow(&mut terminal, &effect) {
+                let done = match effect {
+                    Effect::EditLog { source, session } => hands
+                        .file_of(source, &session)
+                        .map_err(io::Error::other)
+                        .and_then(|path| borrow(&mut terminal, &Effect::Edit(path))),
+                    other => borrow(&mut terminal, &other),
+                };
+                if let Err(error) = done {
                     app.ui.say(format!("It did not work: {error}"), true, now());
                 }
             }

@@ -163,14 +163,26 @@ impl Telling {
     }
 
     pub fn proposes(self, steps: &[&str]) -> Self {
+        self.proposes_with(81.0, steps)
+    }
+
+    pub fn proposes_with(self, score: f64, steps: &[&str]) -> Self {
         let spec = |(nth, title): (usize, &&str)| SubtaskSpec {
             id: SubtaskId::from(format!("st-{}", nth + 1)),
             title: Some((*title).into()),
+            agent: Some("claude".into()),
             estimated_duration: Some(120_000),
+            extra: serde_json::json!({"estimatedTokens": 6_000}).as_object().unwrap().clone(),
             ..SubtaskSpec::default()
         };
         let subtasks = steps.iter().enumerate().map(spec).collect();
-        self.and(NodeFact::Decided(Box::new(Decision { subtasks, ..Decision::default() })))
+        let decision = Decision { subtasks, score: Some(score), ..Decision::default() };
+        self.and(NodeFact::Decided(Box::new(decision)))
+    }
+
+    pub fn after(self, steps: &[&str]) -> Self {
+        let depends_on = Some(steps.iter().map(|step| SubtaskId::from(*step)).collect());
+        self.described(Description { depends_on, ..Description::default() })
     }
 }
 

@@ -7,10 +7,11 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::logs::LogFollower;
-use super::{Watched, Whose, elsewhere};
+use super::{Watched, Whose, elsewhere, git};
 use crate::cli::{ask, delegate, mind, shown, working_folder};
 use crate::control::Target;
 use crate::model::command::Command;
+use crate::model::id::SessionId;
 use crate::model::key::SourceId;
 use crate::model::record::Record;
 use crate::monitor::app::effect::{Effect, Handover, News, PastEntry, SavePlace};
@@ -107,7 +108,30 @@ impl Hands {
         });
     }
 
-    fn follow(&mut self, ticket: u64, session: Option<(SourceId, crate::model::id::SessionId)>) {
+    /// Returns where work was done: in these folders, or where none is told in that of the project. Elsewhere
+    /// there is none to look at.
+    fn work_folders(&self, source: SourceId, told: Vec<String>) -> Option<Vec<PathBuf>> {
+        let Some(Whose::Here(folder)) = self.whose(source) else { return None };
+        let project = folder.project().to_owned();
+        if told.is_empty() {
+            return Some(vec![project]);
+        }
+        Some(told.into_iter().map(|one| project.join(one)).collect())
+    }
+
+    /// Returns the file that is to be opened, or why there is none.
+    pub fn file_of(&self, source: SourceId, session: &SessionId) -> Result<PathBuf, String> {
+        match self.whose(source) {
+            Some(Whose::Here(folder)) => {
+                let path = folder.session_dir(session.as_str()).map_err(|error| error.to_string())?;
+                Ok(path.join("log.jsonl"))
+            }
+            Some(Whose::Elsewhere(_)) => Err("its log is on another machine".into()),
+            None => Err("the folder of its engine is not known here".into()),
+        }
+    }
+
+    fn follow(&mut self, ticket: u64, session: Option<(SourceId, SessionId)>) {
         self.log = None;
         let Some((source, session)) = session else { return };
         let started = match self.whose(source) {
@@ -144,6 +168,10 @@ impl Outside for Hands {
                 let whose = self.whose(target.source);
                 self.spawn(move |_| News::Explained { ticket, lines: explain(whose.as_ref(), &target) });
             }
+            Effect::Changes { ticket, source, workspaces } => {
+                let folders = self.work_folders(source, workspaces);
+                self.spawn(move |_| News::Changes { ticket, text: git::uncommitted(folders.as_deref()) });
+            }
             Effect::Follow { ticket, session } => self.follow(ticket, session),
             Effect::History { ticket } => {
                 let folders = self.folders();
@@ -172,6 +200,7 @@ impl Outside for Hands {
             // These concern the terminal, and were done there.
             Effect::Copy(_)
             | Effect::Edit(_)
+            | Effect::EditLog { .. }
             | Effect::Attach { .. }
             | Effect::Mouse(_)
             | Effect::Redraw

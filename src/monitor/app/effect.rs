@@ -27,6 +27,12 @@ pub enum Effect {
         ticket: u64,
         target: Target,
     },
+    /// Count what is changed in these folders and not committed; none is the project of this source.
+    Changes {
+        ticket: u64,
+        source: SourceId,
+        workspaces: Vec<String>,
+    },
     /// Follow the log of a session instead of the one before; `None` follows none.
     Follow {
         ticket: u64,
@@ -52,6 +58,11 @@ pub enum Effect {
     },
     /// Open something in the person's editor, and come back.
     Edit(PathBuf),
+    /// Open the log of a session there, and come back.
+    EditLog {
+        source: SourceId,
+        session: SessionId,
+    },
     /// Run the agent's own program on a session, and come back.
     Attach {
         argv: Vec<String>,
@@ -107,6 +118,8 @@ pub enum News {
     NotDelegated { handover: Box<Handover>, why: String },
     /// What a command would touch.
     Previewed { ticket: u64, lines: Vec<String> },
+    /// What is changed and not committed, in words.
+    Changes { ticket: u64, text: String },
     /// Why something does not run.
     Explained { ticket: u64, lines: Vec<String> },
     /// More of the log that is followed.

@@ -262,7 +262,9 @@ pub async fn run(
         for effect in effects {
             match effect {
                 Effect::Quit => return Ok(Leave::Quit),
-                Effect::Suspend | Effect::Edit(_) | Effect::Attach { .. } => return Ok(Leave::For(effect)),
+                Effect::Suspend | Effect::Edit(_) | Effect::EditLog { .. } | Effect::Attach { .. } => {
+                    return Ok(Leave::For(effect));
+                }
                 Effect::Redraw => {
                     app.retheme();
                     stage.perform(&effect)?;

@@ -10,6 +10,7 @@ use tui_input::Input;
 use super::Scene;
 use super::text::{Side, fit, put, put_column, put_line, span, width, wrap};
 use super::theme::Role;
+use crate::monitor::app::dialog::proposal::totals;
 use crate::monitor::app::dialog::{Check, Choice, Field, Form, Tone};
 use crate::monitor::app::filter;
 use crate::monitor::app::ui::{Palette, Prompt, PromptKind, Scrolled};
@@ -111,6 +112,7 @@ fn buttons(inner: Rect, buf: &mut Buffer, scene: &Scene<'_>, form: &Form) {
     }
     if form.fields.iter().any(|field| matches!(field, Field::Checks { .. })) {
         hint(Action::DialogToggle, "tick");
+        hint(Action::DialogEdit, "change");
     }
 }
 
@@ -123,6 +125,15 @@ fn field_lines(scene: &Scene<'_>, field: &Field, has_keys: bool, room: usize) ->
         Field::Text { label: name, hint, input } => {
             vec![label(name), text_line(scene, input, hint, has_keys, room)]
         }
+        Field::Choice { label: name, options, at } if fits_a_line(options, room) => {
+            let choices = options.iter().enumerate();
+            let spans = choices.flat_map(|(nth, option)| choice(scene, option, nth == *at, has_keys).spans);
+            // What has nothing to say beside its name needs no line of its own.
+            vec![
+                label(name),
+                Line::from(spans.filter(|span| !span.content.trim().is_empty()).collect::<Vec<_>>()),
+            ]
+        }
         Field::Choice { label: name, options, at } => {
             let mut lines = vec![label(name)];
             lines.extend(
@@ -131,13 +142,10 @@ fn field_lines(scene: &Scene<'_>, field: &Field, has_keys: bool, room: usize) ->
             lines
         }
         Field::Checks { label: name, items, at } => {
-            let ticked: Vec<&Check> = items.iter().filter(|item| item.is_on).collect();
-            let estimate: u64 = ticked.iter().filter_map(|item| item.estimate_ms).sum();
-            let total = match estimate {
-                0 => String::new(),
-                ms => format!(", ~{}", super::pace::coarse(std::time::Duration::from_millis(ms))),
-            };
-            let mut lines = vec![label(&format!("{name}: {} of {}{total}", ticked.len(), items.len()))];
+            let ticked = items.iter().filter(|item| item.is_on);
+            let count = ticked.clone().count();
+            let mut lines = vec![label(&format!("{name}: {count} of {}", items.len()))];
+            lines.push(Line::from(span(format!("  {}", totals(ticked)), scene.style(Role::Tokens))));
             lines.extend(
                 items.iter().enumerate().map(|(nth, item)| check(scene, item, nth == *at && has_keys)),
             );
@@ -146,12 +154,21 @@ fn field_lines(scene: &Scene<'_>, field: &Field, has_keys: bool, room: usize) ->
     }
 }
 
+/// Returns whether choices that are only a name each fit beside one another.
+fn fits_a_line(options: &[Choice], room: usize) -> bool {
+    /// Two blanks, a dot and a blank.
+    const DOT: usize = 4;
+    options.iter().all(|option| option.note.is_empty())
+        && options.iter().map(|option| width(&option.label) + DOT).sum::<usize>() <= room
+}
+
 fn choice(scene: &Scene<'_>, option: &Choice, is_chosen: bool, has_keys: bool) -> Line<'static> {
     let (dot, style) = match (is_chosen, has_keys) {
         (true, true) => (scene.sign("◉ ", "(*) "), scene.style(Role::Text).add_modifier(Modifier::BOLD)),
         (true, false) => (scene.sign("◉ ", "(*) "), scene.style(Role::Text)),
         (false, _) => (scene.sign("○ ", "( ) "), scene.style(Role::Dim)),
     };
+    let style = if option.why_not.is_some() { scene.style(Role::Faint) } else { style };
     Line::from(vec![
         span(format!("  {dot}{}", option.label), style),
         span(format!("  {}", option.note), scene.style(Role::Faint)),
@@ -165,7 +182,14 @@ fn check(scene: &Scene<'_>, item: &Check, is_pointed: bool) -> Line<'static> {
         style = style.add_modifier(Modifier::BOLD).patch(scene.style(Role::Accent));
     }
     let label = span(format!("  {tick}{}", item.label), style);
-    Line::from(vec![label, span(format!("  {}", item.note), scene.style(Role::Faint))])
+    let agent = item.agent.as_ref().map(|agent| format!("  {agent}")).unwrap_or_default();
+    let changed = if item.is_retitled || item.is_reassigned { "  changed" } else { "" };
+    Line::from(vec![
+        label,
+        span(agent, scene.style(Role::Dim)),
+        span(changed, scene.style(Role::Warn)),
+        span(format!("  {}", item.note), scene.style(Role::Faint)),
+    ])
 }
 
 /// A line of text with its cursor.

@@ -5,7 +5,7 @@ use tui_input::{Input, InputRequest};
 
 use super::{Ctx, control, find, palette, update};
 use crate::monitor::app::dialog::answer::{self, Asked};
-use crate::monitor::app::dialog::{Field, Form, ask};
+use crate::monitor::app::dialog::{Field, Form, ask, proposal};
 use crate::monitor::app::effect::Effect;
 use crate::monitor::app::ui::{Layer, Scrolled, Ui};
 use crate::monitor::input::action::Action;
@@ -77,7 +77,7 @@ fn keeps_lines(ui: &Ui) -> bool {
     match ui.layers.last() {
         Some(Layer::Form(form)) => matches!(
             form.fields.get(form.focus),
-            Some(Field::Text { label, .. }) if *label == ask::TEXT
+            Some(Field::Text { label, .. }) if label == ask::TEXT
         ),
         Some(Layer::Prompt(_) | Layer::Palette(_) | Layer::Help { .. }) | None => false,
     }
@@ -160,6 +160,7 @@ pub fn act(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
         Action::DialogNo => return close(ui, cx),
         Action::DialogYes => return accept(ui, cx),
         Action::Help => return help(ui),
+        Action::DialogEdit => return edit_step(ui),
         _ => {}
     }
     let (most, form) = (ui.drawn.help_most, ui.drawn.form);
@@ -221,6 +222,24 @@ fn move_in_form(form: &mut Form, action: Action, drawn: Scrolled) {
     form.scroll = Some(to.min(drawn.most));
 }
 
+/// Opens the form that changes the step that is pointed at.
+fn edit_step(ui: &mut Ui) -> Vec<Effect> {
+    let edit = match ui.layers.last() {
+        Some(Layer::Form(form)) => proposal::edit(form, &ui.agents),
+        Some(Layer::Help { .. } | Layer::Palette(_) | Layer::Prompt(_)) | None => None,
+    };
+    ui.layers.extend(edit.map(|form| Layer::Form(Box::new(form))));
+    Vec::new()
+}
+
+/// Writes the changes of a step into the form behind; says what is missing.
+fn change_step(ui: &mut Ui, edit: &Form, at: usize) -> Result<(), String> {
+    match ui.layers.last_mut() {
+        Some(Layer::Form(form)) => form.check_mut(at).map_or(Ok(()), |check| proposal::change(check, edit)),
+        Some(Layer::Help { .. } | Layer::Palette(_) | Layer::Prompt(_)) | None => Ok(()),
+    }
+}
+
 /// Closes what is in front without doing it.
 fn close(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     match ui.layers.pop() {
@@ -257,7 +276,11 @@ fn accept(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 }
 
 fn finish(ui: &mut Ui, cx: Ctx<'_>, form: Form) -> Vec<Effect> {
-    match answer::read(&form) {
+    let asked = match answer::read(&form) {
+        Ok(Asked::EditStep(at)) => change_step(ui, &form, at).map(|()| Asked::Nothing),
+        other => other,
+    };
+    match asked {
         Ok(Asked::Commands(commands)) => {
             commands.into_iter().map(|(target, verb)| control::send(ui, cx, &target, verb)).collect()
         }
@@ -266,7 +289,8 @@ fn finish(ui: &mut Ui, cx: Ctx<'_>, form: Form) -> Vec<Effect> {
         }
         Ok(Asked::Save { place, .. }) => super::settings::save(ui, cx, place),
         Ok(Asked::Export(what, format)) => super::export::write(ui, cx, &what, format),
-        Ok(Asked::Nothing) => Vec::new(),
+        Ok(Asked::Open(ix)) => cx.model.get(ix).and_then(super::opens).into_iter().collect(),
+        Ok(Asked::Nothing | Asked::EditStep(_)) => Vec::new(),
         Err(missing) => {
             ui.say(missing, true, cx.now);
             ui.layers.push(Layer::Form(Box::new(form)));

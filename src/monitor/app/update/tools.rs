@@ -6,7 +6,7 @@ use super::Ctx;
 use crate::control;
 use crate::model::node::{Node, NodeKind};
 use crate::model::status::StatusWord;
-use crate::monitor::app::dialog::{Form, Note, Tone, ask};
+use crate::monitor::app::dialog::{Form, Note, Tone};
 use crate::monitor::app::effect::Effect;
 use crate::monitor::app::needs::Need;
 use crate::monitor::app::overview::Overview;
@@ -101,12 +101,7 @@ fn deal(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
         Some(Need::Question) => super::control::answer(ui, cx),
         Some(Need::Approval) => super::control::control(ui, cx, control::Control::Approve),
         Some(Need::Failure | Need::Review | Need::Blocked) => match control::target(cx.model, node) {
-            Ok(target) => {
-                if let Some(form) = ask::failure(cx.model, ix, target) {
-                    ui.layers.push(Layer::Form(Box::new(form)));
-                }
-                Vec::new()
-            }
+            Ok(target) => super::control::fail(ui, cx, ix, target),
             Err(_) => jump(ui, cx),
         },
         Some(Need::Overdue | Need::Budget | Need::Silence) | None => jump(ui, cx),
@@ -201,16 +196,25 @@ pub fn copy(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 /// Opens a file of the selected node in the person's editor.
 pub fn edit(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     let Some((_, node)) = ui.selected(cx.model) else { return Vec::new() };
+    let found = opens(node);
+    if found.is_none() {
+        ui.say("It names no file that could be opened.", true, cx.now);
+    }
+    found.into_iter().collect()
+}
+
+/// Returns what opens the file that a node left: what it made or changed, else the log of its session.
+pub fn opens(node: &Node) -> Option<Effect> {
     let workspace = node.more().and_then(|more| more.workspace.as_deref()).unwrap_or_default();
     let file = node.outcome.as_ref().and_then(|outcome| {
         let artifact = outcome.artifacts.iter().find_map(|artifact| artifact.path.as_ref());
         artifact.or(outcome.files_modified.first())
     });
     if let Some(file) = file {
-        return vec![Effect::Edit(PathBuf::from(workspace).join(file))];
+        return Some(Effect::Edit(PathBuf::from(workspace).join(file)));
     }
-    ui.say("It names no file that could be opened.", true, cx.now);
-    Vec::new()
+    let session = node.attempts.last()?.session_id.clone()?;
+    Some(Effect::EditLog { source: node.sources().first().copied()?, session })
 }
 
 /// Opens the agent's own program on the session of the selected node.
