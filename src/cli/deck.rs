@@ -10,7 +10,7 @@ mod outside;
 mod plain;
 mod restyle;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -24,7 +24,7 @@ use crate::model::key::SourceId;
 use crate::monitor::app::effect::{Effect, News};
 use crate::monitor::app::leave::last_tree;
 use crate::monitor::app::run::{self, App, Incoming, Leave};
-use crate::monitor::app::ui::{Settings, Ui};
+use crate::monitor::app::ui::{Project, Settings, Ui};
 use crate::monitor::input::keymap::Keymap;
 use crate::monitor::term::Terminal;
 use crate::monitor::view::theme::{ColorDepth, Theme};
@@ -146,6 +146,7 @@ impl Deck {
         let mut app = app(title, settings, folder.as_ref());
         app.unread = following.len();
         app.ui.agents = folder.as_ref().map(agents).unwrap_or_default();
+        app.ui.projects = projects(&watched);
         for warning in warnings {
             app.ui.say(warning, true, now());
         }
@@ -221,6 +222,22 @@ impl Deck {
     }
 }
 
+/// Returns whose the watched folders are, where there are several. Two of one name are told apart by where they
+/// are.
+fn projects(watched: &[Watched]) -> BTreeMap<SourceId, Project> {
+    if watched.len() < 2 {
+        return BTreeMap::new();
+    }
+    let folders = watched.iter().filter_map(|one| Some((one.source, one.folder()?)));
+    let named: Vec<_> = folders.map(|(source, folder)| (source, folder, project_name(folder))).collect();
+    let is_shared = |name: &str| named.iter().filter(|(.., other)| other == name).count() > 1;
+    let project = |(source, folder, name): &(SourceId, &StateFolder, String)| {
+        let name = if is_shared(name) { shown(folder.project()) } else { name.clone() };
+        (*source, Project { name: crate::model::text::line(&name).into(), agents: agents(folder) })
+    };
+    named.iter().map(project).collect()
+}
+
 /// Returns the agents of a folder's project, and the one that needs no configuration.
 fn agents(folder: &StateFolder) -> Vec<String> {
     // A configuration that cannot be read is named when a task is handed over.
@@ -270,12 +287,9 @@ async fn drive(app: &mut App, news: mpsc::Receiver<News>, mut hands: Hands) -> i
         match run::run(app, &mut terminal, events, &mut incoming, &mut hands, &now).await? {
             Leave::Quit => return Ok(()),
             Leave::For(effect) => {
-                let done = match effect {
-                    Effect::EditLog { source, session } => hands
-                        .file_of(source, &session)
-                        .map_err(io::Error::other)
-                        .and_then(|path| borrow(&mut terminal, &Effect::Edit(path))),
-                    other => borrow(&mut terminal, &other),
+                let done = match hands.located(effect) {
+                    Ok(effect) => borrow(&mut terminal, &effect),
+                    Err(why) => Err(io::Error::other(why)),
                 };
                 if let Err(error) = done {
                     app.ui.say(format!("It did not work: {error}"), true, now());

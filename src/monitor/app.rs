@@ -15,6 +15,7 @@ pub mod overview;
 pub mod past;
 pub mod run;
 pub mod screens;
+pub mod search;
 pub mod sent;
 pub mod sessions;
 pub mod stance;

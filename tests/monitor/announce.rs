@@ -121,7 +121,7 @@ fn silence_and_a_passed_deadline_have_the_words_that_the_screen_has_for_them() {
     assert!(listener.announcer.announce(&listener.model, &delta, now()).is_empty(), "it has not begun");
     let summary = listener.announcer.begin(&listener.model, now()).remove(0);
     assert_eq!(summary, "10:30:00 2 delegations: 1 running, 1 overdue. 1 needs you.");
-    let later = now().plus(std::time::Duration::from_secs(3600));
+    let later = now().plus(std::time::Duration::from_hours(1));
     let delta = listener.model.advance(later);
     let lines = listener.announcer.announce(&listener.model, &delta, later);
     assert_eq!(lines, ["11:30:00 del-still Still: running → silent"]);

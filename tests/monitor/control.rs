@@ -468,7 +468,7 @@ fn what_could_not_be_delegated_comes_back_as_it_was_filled_in() {
         agents: Some(3),
     };
     let why = "No agent was named\u{1b}[2J".to_owned();
-    deck.news(News::NotDelegated { handover: Box::new(handover.clone()), why });
+    deck.news(News::NotDelegated { source: Some(SourceId(0)), handover: Box::new(handover.clone()), why });
     let text = deck.text(120, 40);
     for part in ["Not delegated: No agent was named", "write tests", "[agents.coder]", "kind = \"claude\""] {
         assert!(text.contains(part), "{part:?} is not in\n{text}");
@@ -483,7 +483,7 @@ fn a_form_that_comes_back_does_not_take_the_keys_of_the_one_in_front() {
     let mut deck = deck();
     deck.press("D").type_in("ano");
     let handover = Box::new(Handover { text: "write tests".into(), ..Handover::default() });
-    deck.news(News::NotDelegated { handover, why: "refused".into() });
+    deck.news(News::NotDelegated { source: None, handover, why: "refused".into() });
     deck.type_in("ther").press("enter");
     let another = Handover { text: "another".into(), ..Handover::default() };
     assert_eq!(deck.effects, [Effect::Delegate(Some(SourceId(0)), Box::new(another))]);

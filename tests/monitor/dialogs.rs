@@ -161,9 +161,9 @@ fn a_cancel_counts_what_is_not_committed_and_waits_for_nobody() {
     let mut deck = chain();
     deck.press("j c");
     assert!(deck.text(120, 40).contains("Uncommitted changes: not known yet."));
-    let asked = deck.effects.iter().find_map(|effect| match effect {
-        Effect::Changes { ticket, source, workspaces } => Some((*ticket, *source, workspaces.clone())),
-        _ => None,
+    let asked = deck.effects.iter().find_map(|effect| {
+        let Effect::Changes { ticket, source, workspaces } = effect else { return None };
+        Some((*ticket, *source, workspaces.clone()))
     });
     let (ticket, source, workspaces) = asked.expect("the changes are asked for");
     assert_eq!((source, workspaces), (ENGINE, vec!["/work/tree".to_owned()]));

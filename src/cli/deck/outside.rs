@@ -25,8 +25,6 @@ use crate::store::history::Cursor;
 const PATIENCE: Duration = Duration::from_mins(10);
 /// How much of the history is read for one look.
 const PAST: usize = 500;
-/// A diff that is longer is cut: nobody reads it on a panel.
-const LONGEST_DIFF: usize = 1 << 20;
 
 /// The hands of the monitor.
 pub(super) struct Hands {
@@ -119,12 +117,13 @@ impl Hands {
         Some(told.into_iter().map(|one| project.join(one)).collect())
     }
 
-    /// Returns the file that is to be opened, or why there is none.
-    pub fn file_of(&self, source: SourceId, session: &SessionId) -> Result<PathBuf, String> {
+    /// Finds the file of a log that is to be opened, or says why there is none; anything else stays as it is.
+    pub fn located(&self, effect: Effect) -> Result<Effect, String> {
+        let Effect::EditLog { source, session } = effect else { return Ok(effect) };
         match self.whose(source) {
             Some(Whose::Here(folder)) => {
                 let path = folder.session_dir(session.as_str()).map_err(|error| error.to_string())?;
-                Ok(path.join("log.jsonl"))
+                Ok(Effect::Edit(path.join("log.jsonl")))
             }
             Some(Whose::Elsewhere(_)) => Err("its log is on another machine".into()),
             None => Err("the folder of its engine is not known here".into()),
@@ -177,8 +176,10 @@ impl Outside for Hands {
                 let folders = self.folders();
                 self.spawn(move |_| history(ticket, &folders));
             }
-            Effect::Diff { ticket, workspace } => {
-                self.spawn(move |_| News::Diff { ticket, text: diff(&workspace) });
+            Effect::Diff { ticket, source, workspace } => {
+                let folder = self.work_folders(source, workspace.into_iter().collect());
+                let folder = folder.and_then(|folders| folders.into_iter().next());
+                self.spawn(move |_| News::Diff { ticket, text: git::diff(folder.as_deref()) });
             }
             Effect::Delegate(source, handover) => {
                 let Some(whose) = self.one(source) else {
@@ -186,7 +187,7 @@ impl Outside for Hands {
                 };
                 self.spawn(move |_| match hand_over(&whose, &handover) {
                     Ok(id) => News::Said { text: format!("Delegated as {id}."), is_error: false },
-                    Err(why) => News::NotDelegated { handover, why },
+                    Err(why) => News::NotDelegated { source, handover, why },
                 });
             }
             Effect::Export { name, text } => self.spawn(move |_| export(&name, &text)),
@@ -280,20 +281,6 @@ fn past_entry(record: &Record) -> PastEntry {
         steps: node.map_or(0, |node| node.children().len()),
         record: serde_json::to_string(record).unwrap_or_default().into(),
     }
-}
-
-fn diff(workspace: &str) -> Result<String, String> {
-    let output = std::process::Command::new("git")
-        .args(["-C", workspace, "--no-optional-locks", "diff", "--no-color", "--no-ext-diff", "HEAD"])
-        .stdin(std::process::Stdio::null())
-        .output()
-        .map_err(|error| format!("git cannot be run: {error}"))?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
-    let cut = text.floor_char_boundary(LONGEST_DIFF);
-    Ok(text.get(..cut).unwrap_or_default().to_owned())
 }
 
 fn export(name: &str, text: &str) -> News {

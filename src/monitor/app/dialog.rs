@@ -14,6 +14,7 @@ use tui_input::Input;
 use crate::control::{Control, Target};
 use crate::model::NodeIx;
 use crate::model::id::QuestionId;
+use crate::model::key::SourceId;
 
 /// A dialog.
 #[derive(Debug, Clone)]
@@ -47,7 +48,8 @@ pub enum Purpose {
     /// What to change of the proposed step with this number, in the form behind this one.
     EditStep(usize),
     Answer(Target, QuestionId),
-    Delegate,
+    /// A task for the engine of this source, where it is known which.
+    Delegate(Option<SourceId>),
     /// Where to keep a setting.
     Save(String),
     /// In which form to write it to a file.

@@ -42,10 +42,11 @@ pub enum Effect {
     History {
         ticket: u64,
     },
-    /// Read what a session changed, by file.
+    /// Read what was changed in a folder, by file; without one in that of the project of this source.
     Diff {
         ticket: u64,
-        workspace: String,
+        source: SourceId,
+        workspace: Option<String>,
     },
     /// Hand a task over, as `quarterdeck delegate` would: to the engine of this source, where there are several.
     Delegate(Option<SourceId>, Box<Handover>),
@@ -115,7 +116,7 @@ pub enum News {
     /// A command could not be handed over at all.
     NotSent { command: Box<Command>, why: String },
     /// A task could not be handed over: nothing of it is lost.
-    NotDelegated { handover: Box<Handover>, why: String },
+    NotDelegated { source: Option<SourceId>, handover: Box<Handover>, why: String },
     /// What a command would touch.
     Previewed { ticket: u64, lines: Vec<String> },
     /// What is changed and not committed, in words.

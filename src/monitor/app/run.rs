@@ -191,8 +191,12 @@ impl App {
         }
     }
 
-    /// Lets time pass.
+    /// Lets time pass, or goes on with what could not be done at once.
     pub fn tick(&mut self, now: Stamp) -> Vec<Effect> {
+        if self.ui.search.is_some() {
+            self.is_dirty = true;
+            return update::search(&mut self.ui, Ctx { model: &self.model, now });
+        }
         let delta = self.model.advance(now);
         let before = (self.ui.toasts.len(), self.ui.outbox.sent.len());
         update::tick(&mut self.ui, &self.model, now);
@@ -242,7 +246,12 @@ pub async fn run(
             app.is_dirty = false;
             drawn_at = Some(Instant::now());
         }
-        let wake = if app.is_dirty { frame_at } else { Instant::now() + app.patience() };
+        let wake = match (app.ui.search.is_some(), app.is_dirty) {
+            // Keys and news come first: what is left of the time goes on with the search.
+            (true, _) => Instant::now(),
+            (false, true) => frame_at,
+            (false, false) => Instant::now() + app.patience(),
+        };
         let effects = tokio::select! {
             biased;
             leave = incoming.end.recv() => return Ok(leave.unwrap_or(Leave::Quit)),

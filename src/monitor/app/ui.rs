@@ -1,7 +1,7 @@
 //! Everything the screen needs beside the model, in one plain struct. Changed by `update` alone; a frame writes
 //! back where it drew what, and nothing else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ratatui::layout::Rect;
 use tui_input::Input;
@@ -14,6 +14,7 @@ use super::needs::Needs;
 use super::overview::Overview;
 use super::past::Past;
 pub use super::screens::{Pane, Sort, Tab, View};
+use super::search::Search;
 use super::sent::Outbox;
 use super::sessions::Sessions;
 use super::stance::Stances;
@@ -165,6 +166,13 @@ pub struct List {
 /// What a node changed: whose, the number of the question, and the answer once it is there.
 pub type Diff = (NodeIx, u64, Option<Result<String, String>>);
 
+/// One of several projects that are watched at once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Project {
+    pub name: String,
+    pub agents: Vec<String>,
+}
+
 /// Everything the screen needs beside the model.
 #[derive(Debug)]
 pub struct Ui {
@@ -184,6 +192,8 @@ pub struct Ui {
     pub lists: [List; 6],
     pub layers: Vec<Layer>,
     pub found: String,
+    /// The search that has not looked at every row yet.
+    pub search: Option<Search>,
     pub filter: String,
     pub sort: Sort,
     /// Where a range of marks began.
@@ -194,6 +204,8 @@ pub struct Ui {
     pub settings: Settings,
     /// The agents that a task can be handed to; none where they are not known.
     pub agents: Vec<String>,
+    /// Whose sources these are, where there are several.
+    pub projects: BTreeMap<SourceId, Project>,
     pub totals: Totals,
     pub needs: Needs,
     pub stances: Stances,
@@ -231,6 +243,7 @@ impl Ui {
             lists: Default::default(),
             layers: Vec::new(),
             found: String::new(),
+            search: None,
             filter: String::new(),
             sort: Sort::Created,
             anchor: None,
@@ -239,6 +252,7 @@ impl Ui {
             toasts: Vec::new(),
             settings,
             agents: Vec::new(),
+            projects: BTreeMap::new(),
             totals: Totals::default(),
             needs: Needs::default(),
             stances: Stances::default(),
@@ -379,6 +393,21 @@ impl Ui {
         let ix = self.tree.selected?;
         let root = model.ancestors(ix).last().unwrap_or(ix);
         model.get(root)?.sources().first().copied()
+    }
+
+    /// Returns the project that a node belongs to, where there are several.
+    pub fn project_of(&self, model: &Model, ix: NodeIx) -> Option<&Project> {
+        if self.projects.len() < 2 {
+            return None;
+        }
+        let root = model.ancestors(ix).last().unwrap_or(ix);
+        model.get(root)?.sources().iter().find_map(|source| self.projects.get(source))
+    }
+
+    /// Returns the agents that a task for this source can be handed to.
+    pub fn agents_of(&self, source: Option<SourceId>) -> &[String] {
+        let project = source.and_then(|source| self.projects.get(&source));
+        project.map_or(&self.agents, |project| &project.agents)
     }
 
     /// Returns the nodes that a command acts on: those of the marked ones that the view shows, else the

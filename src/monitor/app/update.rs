@@ -13,7 +13,7 @@ mod past;
 mod settings;
 mod tools;
 
-pub use find::matches;
+pub use find::search;
 pub use layer::{key, paste};
 pub use motion::follow;
 pub use news::{changed, news, tick};

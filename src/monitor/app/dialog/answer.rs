@@ -7,6 +7,7 @@ use super::{Exported, Form, Format, Purpose, cancel, failure, proposal};
 use crate::control::{Control, Target};
 use crate::model::NodeIx;
 use crate::model::command::{Answer, PauseMode, Verb};
+use crate::model::key::SourceId;
 use crate::monitor::app::effect::Handover;
 
 /// What a finished form asks for.
@@ -14,7 +15,7 @@ use crate::monitor::app::effect::Handover;
 pub enum Asked {
     /// One command each.
     Commands(Vec<(Target, Verb)>),
-    Delegate(Handover),
+    Delegate(Option<SourceId>, Handover),
     Save {
         setting: String,
         place: &'static str,
@@ -62,7 +63,7 @@ pub fn read(form: &Form) -> Result<Asked, String> {
             let verb = Verb::Answer { question_id: question.clone(), answer };
             Ok(Asked::Commands(vec![(target.clone(), verb)]))
         }
-        Purpose::Delegate => delegate(form).map(Asked::Delegate),
+        Purpose::Delegate(source) => delegate(form).map(|handover| Asked::Delegate(*source, handover)),
         Purpose::Save(setting) => {
             Ok(Asked::Save { setting: setting.clone(), place: form.chosen(HOW).unwrap_or("session") })
         }

@@ -2,6 +2,7 @@
 
 use super::{Choice, Field, Form, Note, Purpose, Tone};
 use crate::control::{Control, Target};
+use crate::model::key::SourceId;
 use crate::model::node::{Node, Question};
 use crate::model::usage::Spend;
 use crate::model::{Model, NodeIx};
@@ -183,8 +184,19 @@ pub fn question(target: Target, question: &Question) -> Form {
     Form { notes, fields, ..Form::new(purpose, title, "answer") }
 }
 
-/// Makes the form that hands a task over to one of these agents.
-pub fn delegate(agents: &[String]) -> Form {
+/// Whom a task can be handed to.
+#[derive(Clone, Copy)]
+pub struct Takers<'a> {
+    /// The engine, where it is known which.
+    pub source: Option<SourceId>,
+    /// The project's name, where there are several.
+    pub project: Option<&'a str>,
+    pub agents: &'a [String],
+}
+
+/// Makes the form that hands a task over.
+pub fn delegate(takers: Takers<'_>) -> Form {
+    let agents = takers.agents;
     let patterns = vec![
         Choice::new("", "as it comes", "one step, or as the plan says"),
         Choice::new("parallel", "parallel", "steps side by side"),
@@ -198,13 +210,16 @@ pub fn delegate(agents: &[String]) -> Form {
         agent,
         Field::text(AGENTS, "how many at once (empty: no limit of its own)"),
     ];
-    Form { notes: before_delegating(agents), fields, ..Form::new(Purpose::Delegate, "Delegate", "delegate") }
+    let purpose = Purpose::Delegate(takers.source);
+    Form { notes: before_delegating(takers), fields, ..Form::new(purpose, "Delegate", "delegate") }
 }
 
 /// What to know before; where only the agent is there that needs no configuration, what to write where.
-fn before_delegating(agents: &[String]) -> Vec<Note> {
-    let mut notes = vec![Note::new(Tone::Dim, "The engine is started if none runs.")];
-    if let [_] = agents {
+fn before_delegating(takers: Takers<'_>) -> Vec<Note> {
+    let project = takers.project.map(|name| Note::new(Tone::Plain, format!("It goes to {name}.")));
+    let mut notes: Vec<Note> = project.into_iter().collect();
+    notes.push(Note::new(Tone::Dim, "The engine is started if none runs."));
+    if let [_] = takers.agents {
         notes.push(Note::new(Tone::Warn, "No agent of yours is configured yet. In quarterdeck.toml write:"));
         notes.push(Note::new(Tone::Plain, "  [agents.coder]\n  kind = \"claude\""));
     }
@@ -212,8 +227,8 @@ fn before_delegating(agents: &[String]) -> Vec<Note> {
 }
 
 /// Makes that form again as it was filled in, with why it was not taken.
-pub fn delegate_again(agents: &[String], handover: &Handover, why: &str) -> Form {
-    let mut form = delegate(agents);
+pub fn delegate_again(takers: Takers<'_>, handover: &Handover, why: &str) -> Form {
+    let mut form = delegate(takers);
     let why = crate::model::text::line(why);
     form.notes.insert(0, Note::new(Tone::Bad, format!("Not delegated: {why}")));
     form.fill(TEXT, &handover.text);

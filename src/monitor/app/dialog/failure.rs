@@ -19,9 +19,10 @@ const OWN_FIELDS: usize = 12;
 pub fn ask(model: &Model, ix: NodeIx, target: Target, agents: &[String]) -> Option<Form> {
     let node = model.get(ix)?;
     let steps = if target.step.is_some() { Vec::new() } else { failed_steps(model, node) };
-    let title = match steps.is_empty() {
-        true => format!("{} {}", target.name(), node.status.word().as_str()),
-        false => format!("Failed steps of {}", target.name()),
+    let title = if steps.is_empty() {
+        format!("{} {}", target.name(), node.status.word().as_str())
+    } else {
+        format!("Failed steps of {}", target.name())
     };
     let mut notes = words_of(node, !steps.is_empty());
     let mut fields =

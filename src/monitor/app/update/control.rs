@@ -36,7 +36,7 @@ pub fn control_on(ui: &mut Ui, cx: Ctx<'_>, what: Control, nodes: &[NodeIx]) -> 
         && let Some(node) = cx.model.get(*ix).filter(|node| failure::has_failed_steps(cx.model, node))
         && let Ok(target) = control::target(cx.model, node)
     {
-        return fail(ui, cx, *ix, target);
+        return fail(ui, cx, *ix, &target);
     }
     let (mut targets, mut allowed, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     for ix in nodes {
@@ -66,7 +66,7 @@ pub fn control_on(ui: &mut Ui, cx: Ctx<'_>, what: Control, nodes: &[NodeIx]) -> 
         | Control::Tell
         | Control::Accept
         | Control::Raise => {
-            let agents = ui.agents.clone();
+            let agents = ui.agents_of(targets.first().map(|target| target.source)).to_vec();
             let form = Aim { model: cx.model, nodes: &allowed, targets, refused, agents: &agents }.ask(what);
             open(ui, cx, form, &allowed)
         }
@@ -87,8 +87,8 @@ pub fn approve(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 }
 
 /// Opens the dialog of a failure.
-pub fn fail(ui: &mut Ui, cx: Ctx<'_>, ix: NodeIx, target: Target) -> Vec<Effect> {
-    if let Some(form) = failure::ask(cx.model, ix, target, &ui.agents) {
+pub fn fail(ui: &mut Ui, cx: Ctx<'_>, ix: NodeIx, target: &Target) -> Vec<Effect> {
+    if let Some(form) = failure::ask(cx.model, ix, target.clone(), ui.agents_of(Some(target.source))) {
         ui.layers.push(Layer::Form(Box::new(form)));
     }
     Vec::new()
@@ -120,9 +120,16 @@ pub fn answer(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 /// Opens the dialog that hands a task over.
 pub fn delegate(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     if can_delegate(ui, cx) {
-        ui.layers.push(Layer::Form(Box::new(ask::delegate(&ui.agents))));
+        let form = ask::delegate(takers(ui, ui.selected_source(cx.model)));
+        ui.layers.push(Layer::Form(Box::new(form)));
     }
     Vec::new()
+}
+
+/// Returns whom a task for this source can be handed to.
+pub fn takers(ui: &Ui, source: Option<SourceId>) -> ask::Takers<'_> {
+    let project = source.filter(|_| ui.projects.len() > 1).and_then(|source| ui.projects.get(&source));
+    ask::Takers { source, project: project.map(|one| one.name.as_str()), agents: ui.agents_of(source) }
 }
 
 /// Returns whether somebody takes tasks here; says so where nobody does.
@@ -132,6 +139,10 @@ pub fn can_delegate(ui: &mut Ui, cx: Ctx<'_>) -> bool {
     if ui.is_loaded && !is_taken {
         let why = "Cannot delegate: there is no engine here; files of another tool are only watched.";
         ui.say(why, true, cx.now);
+        return false;
+    }
+    if ui.projects.len() > 1 && ui.selected_source(cx.model).is_none() {
+        ui.say("Select a row of the project that is meant: there are several.", true, cx.now);
         return false;
     }
     true

@@ -5,7 +5,7 @@ use tui_input::{Input, InputRequest};
 
 use super::{Ctx, control, find, palette, update};
 use crate::monitor::app::dialog::answer::{self, Asked};
-use crate::monitor::app::dialog::{Field, Form, ask, proposal};
+use crate::monitor::app::dialog::{Field, Form, Purpose, ask, proposal};
 use crate::monitor::app::effect::Effect;
 use crate::monitor::app::ui::{Layer, Scrolled, Ui};
 use crate::monitor::input::action::Action;
@@ -225,7 +225,12 @@ fn move_in_form(form: &mut Form, action: Action, drawn: Scrolled) {
 /// Opens the form that changes the step that is pointed at.
 fn edit_step(ui: &mut Ui) -> Vec<Effect> {
     let edit = match ui.layers.last() {
-        Some(Layer::Form(form)) => proposal::edit(form, &ui.agents),
+        Some(Layer::Form(form)) => {
+            let targets =
+                if let Purpose::Control(_, targets) = &form.purpose { targets.as_slice() } else { &[] };
+            let source = targets.first().map(|target| target.source);
+            proposal::edit(form, ui.agents_of(source))
+        }
         Some(Layer::Help { .. } | Layer::Palette(_) | Layer::Prompt(_)) | None => None,
     };
     ui.layers.extend(edit.map(|form| Layer::Form(Box::new(form))));
@@ -247,6 +252,7 @@ fn close(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
             match prompt.kind {
                 crate::monitor::app::ui::PromptKind::Find => {
                     ui.found.clear();
+                    ui.search = None;
                     if let Some(before) = prompt.before {
                         find::go_to(ui, cx, before);
                     }
@@ -284,9 +290,7 @@ fn finish(ui: &mut Ui, cx: Ctx<'_>, form: Form) -> Vec<Effect> {
         Ok(Asked::Commands(commands)) => {
             commands.into_iter().map(|(target, verb)| control::send(ui, cx, &target, verb)).collect()
         }
-        Ok(Asked::Delegate(handover)) => {
-            vec![Effect::Delegate(ui.selected_source(cx.model), Box::new(handover))]
-        }
+        Ok(Asked::Delegate(source, handover)) => vec![Effect::Delegate(source, Box::new(handover))],
         Ok(Asked::Save { place, .. }) => super::settings::save(ui, cx, place),
         Ok(Asked::Export(what, format)) => super::export::write(ui, cx, &what, format),
         Ok(Asked::Open(ix)) => cx.model.get(ix).and_then(super::opens).into_iter().collect(),

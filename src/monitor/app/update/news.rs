@@ -49,8 +49,8 @@ pub fn news(ui: &mut Ui, cx: Ctx<'_>, news: News) -> Vec<Effect> {
     match news {
         News::Facts(_) | News::ThemeChanged | News::Nothing => {}
         News::NotSent { command, why } => ui.outbox.not_sent(&command, &why, cx.now),
-        News::NotDelegated { handover, why } => {
-            let form = ask::delegate_again(&ui.agents, &handover, &why);
+        News::NotDelegated { source, handover, why } => {
+            let form = ask::delegate_again(super::control::takers(ui, source), &handover, &why);
             // What a person does in the meantime stays in front.
             if !ui.layers.is_empty() {
                 ui.say("Not delegated: the form is behind this.", true, cx.now);

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::Ctx;
 use crate::control;
+use crate::model::key::SourceKind;
 use crate::model::node::{Node, NodeKind};
 use crate::model::status::StatusWord;
 use crate::monitor::app::dialog::{Form, Note, Tone};
@@ -101,7 +102,7 @@ fn deal(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
         Some(Need::Question) => super::control::answer(ui, cx),
         Some(Need::Approval) => super::control::control(ui, cx, control::Control::Approve),
         Some(Need::Failure | Need::Review | Need::Blocked) => match control::target(cx.model, node) {
-            Ok(target) => super::control::fail(ui, cx, ix, target),
+            Ok(target) => super::control::fail(ui, cx, ix, &target),
             Err(_) => jump(ui, cx),
         },
         Some(Need::Overdue | Need::Budget | Need::Silence) | None => jump(ui, cx),
@@ -273,13 +274,18 @@ pub fn diff(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     effects
 }
 
-/// Asks for the diff of the selected node, where it has a work tree of its own.
+/// Asks for the diff of the folder that the selected node works in: its own, that of what it belongs to, or its
+/// project's.
 pub fn load_diff(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     let Some((ix, node)) = ui.selected(cx.model) else { return Vec::new() };
-    let Some(workspace) = node.more().and_then(|more| more.workspace.as_deref()).map(str::to_owned) else {
+    let told = |ix| cx.model.get(ix)?.more()?.workspace.as_deref().map(str::to_owned);
+    let workspace = told(ix).or_else(|| cx.model.ancestors(ix).find_map(told));
+    let Some(source) = node.sources().first().copied() else { return Vec::new() };
+    let is_ours = cx.model.source(source).is_some_and(|source| source.kind == SourceKind::Engine);
+    if workspace.is_none() && !is_ours {
         return Vec::new();
-    };
+    }
     let ticket = ui.next_ticket();
     ui.diff = Some((ix, ticket, None));
-    vec![Effect::Diff { ticket, workspace }]
+    vec![Effect::Diff { ticket, source, workspace }]
 }

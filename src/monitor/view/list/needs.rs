@@ -145,7 +145,10 @@ fn draw_rows(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, at: usize) {
 fn draw_row(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, (need, ix): (Need, NodeIx), node: &Node) {
     let marked = if scene.ui.tree.marked.contains(&ix) { scene.sign("●", "*") } else { " " };
     let role = role_of(need);
-    let of = root_of(scene.model, ix).map(label).unwrap_or_default();
+    let mut of = root_of(scene.model, ix).map(label).unwrap_or_default();
+    if let Some(project) = scene.ui.project_of(scene.model, ix) {
+        of = if of.is_empty() { project.name.clone() } else { format!("{}: {of}", project.name) };
+    }
     let waits = since(node, need).map_or_else(|| UNKNOWN.into(), |since| duration(scene.now.since(since)));
     let row_cells = [
         (format!("{marked}{}", sign(scene, ix, node).0), role),
@@ -213,6 +216,7 @@ fn said(node: &Node, need: Need) -> String {
 fn draw_detail(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, (need, ix): (Need, NodeIx), node: &Node) {
     let mut path: Vec<String> =
         scene.model.ancestors(ix).filter_map(|above| scene.model.get(above)).map(label).collect();
+    path.extend(scene.ui.project_of(scene.model, ix).map(|project| project.name.clone()));
     path.reverse();
     path.push(label(node));
     let arrow = scene.sign(" › ", " > ");
