@@ -26,7 +26,8 @@ use crate::monitor::app::leave::last_tree;
 use crate::monitor::app::run::{self, App, Incoming, Leave};
 use crate::monitor::app::ui::{Project, Settings, Ui};
 use crate::monitor::input::keymap::Keymap;
-use crate::monitor::term::Terminal;
+use crate::monitor::term::ground::{Ground, Sifted};
+use crate::monitor::term::{Stage, Terminal};
 use crate::monitor::view::theme::{ColorDepth, Theme};
 use crate::serve::client::Client;
 use crate::source::feed::{Batch, Feed, Following, follow_into};
@@ -140,22 +141,24 @@ impl Deck {
 
     fn open(&self, watched: Vec<Watched>, title: String) -> Outcome {
         let (news, incoming) = mpsc::channel(WAITING);
-        let mut following = self.follow(&watched, &news)?;
         let folder = watched.first().and_then(Watched::folder).cloned();
         let (settings, warnings) = self.settings(folder.as_ref());
         let mut app = app(title, settings, folder.as_ref());
-        app.unread = following.len();
-        app.ui.agents = folder.as_ref().map(agents).unwrap_or_default();
-        app.ui.projects = projects(&watched);
         for warning in warnings {
             app.ui.say(warning, true, now());
         }
-        let _restyle = restyle::watch(theme_folders(folder.as_ref()), news.clone());
-        let hands = Hands::new(watched, news);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let outcome = runtime.block_on(drive(&mut app, incoming, hands));
-        following.clear();
-        outcome?;
+        // Drawn first, read after: what is on disk does not hold the first frame up.
+        let begin = |app: &mut App| -> io::Result<_> {
+            let following = self.follow(&watched, &news)?;
+            app.unread = following.len();
+            app.ui.agents = folder.as_ref().map(agents).unwrap_or_default();
+            app.ui.projects = projects(&watched);
+            let restyle = restyle::watch(theme_folders(folder.as_ref()), news.clone());
+            let keys = news.clone();
+            Ok(((following, restyle), Hands::new(watched, news), keys))
+        };
+        runtime.block_on(drive(&mut app, incoming, begin))?;
         // The final tree stays in the scrollback.
         print(&last_tree(&app.model, now(), super::terminal_width()))?;
         Ok(ExitCode::SUCCESS)
@@ -260,7 +263,8 @@ fn app(title: String, mut settings: Settings, folder: Option<&StateFolder>) -> A
         // What is odd about a theme is told by `doctor`; here it falls back role by role.
         Theme::load(name, find).0.at_depth(depth)
     };
-    let named = settings.theme.clone().unwrap_or_else(|| default_theme().into());
+    let fallback = settings.theme.is_none().then(default_theme);
+    let named = settings.theme.take().unwrap_or_else(|| default_theme().into());
     let theme = themes(&named);
     let typed = user_file("keys.toml").and_then(|path| std::fs::read_to_string(path).ok());
     let (keys, warnings) = typed.map_or_else(|| (Keymap::built_in(), Vec::new()), |text| Keymap::with(&text));
@@ -269,21 +273,33 @@ fn app(title: String, mut settings: Settings, folder: Option<&StateFolder>) -> A
     for warning in warnings {
         ui.say(format!("keys.toml: {warning}"), true, now());
     }
-    App::new(ui, theme, keys, Box::new(themes))
+    let mut app = App::new(ui, theme, keys, Box::new(themes));
+    app.fallback = fallback;
+    app
 }
 
-/// Runs the loop, and what needs the terminal in between.
-async fn drive(app: &mut App, news: mpsc::Receiver<News>, mut hands: Hands) -> io::Result<()> {
+/// Runs the loop, and what needs the terminal in between. What is to be followed begins after the first frame.
+async fn drive<F>(
+    app: &mut App,
+    news: mpsc::Receiver<News>,
+    begin: impl FnOnce(&mut App) -> io::Result<(F, Hands, mpsc::Sender<News>)>,
+) -> io::Result<()> {
     let (end, ended) = mpsc::channel(4);
     let mut incoming = Incoming { news, end: ended };
     signals(end)?;
     let mut terminal = Terminal::take()?;
+    let first = now();
+    terminal.draw(&mut |area, buf| app.render(area, buf, first))?;
+    let (_following, mut hands, keys) = begin(app)?;
     if app.ui.settings.mouse {
-        crate::monitor::term::Stage::perform(&mut terminal, &Effect::Mouse(true))?;
+        terminal.perform(&Effect::Mouse(true))?;
+    }
+    if app.fallback.is_some() && can_be_asked() {
+        terminal.ask_ground()?;
     }
     loop {
         // Made anew each time: a stream that nobody asks would take the editor's keys.
-        let events = Terminal::events();
+        let events = Sifted::new(Terminal::events(), keys.clone());
         match run::run(app, &mut terminal, events, &mut incoming, &mut hands, &now).await? {
             Leave::Quit => return Ok(()),
             Leave::For(effect) => {
@@ -384,12 +400,13 @@ fn find_theme(name: &str, folders: &[PathBuf]) -> Option<String> {
 
 /// Dark or light, as the terminal tells where it tells without being asked; else dark.
 fn default_theme() -> &'static str {
-    let ground = std::env::var("COLORFGBG").ok();
-    let ground = ground.as_deref().and_then(|value| value.rsplit(';').next()?.parse::<u8>().ok());
-    match ground {
-        Some(7 | 15) => "paper",
-        Some(_) | None => "midnight",
-    }
+    let told = std::env::var("COLORFGBG").ok().and_then(|value| Ground::of_variable(&value));
+    told.unwrap_or(Ground::Dark).theme()
+}
+
+/// Returns whether a terminal takes questions; these print them.
+fn can_be_asked() -> bool {
+    std::env::var("TERM").is_ok_and(|term| !matches!(term.as_str(), "" | "dumb" | "linux"))
 }
 
 fn speaks_utf8() -> bool {

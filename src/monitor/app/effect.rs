@@ -10,6 +10,7 @@ use crate::model::command::Command;
 use crate::model::id::SessionId;
 use crate::model::key::SourceId;
 use crate::model::time::Stamp;
+use crate::monitor::term::ground::Ground;
 use crate::source::feed::Batch;
 
 /// Something to be done outside.
@@ -135,6 +136,8 @@ pub enum News {
     Nothing,
     /// A theme or key file was changed.
     ThemeChanged,
+    /// The terminal told what its ground is.
+    Ground(Ground),
 }
 
 /// One line of a session's log, with when it was made.

@@ -44,6 +44,8 @@ pub struct App {
     pub keys: Keymap,
     /// Sources that have not yet told all that was there.
     pub unread: usize,
+    /// The theme that was taken because nobody named one: the terminal's ground may choose another.
+    pub fallback: Option<&'static str>,
     /// Makes a theme of a name, at the terminal's depth of colour.
     pub themes: Box<dyn Fn(&str) -> Theme + Send>,
     is_dirty: bool,
@@ -73,7 +75,8 @@ pub struct Incoming {
 
 impl App {
     pub fn new(ui: Ui, theme: Theme, keys: Keymap, themes: Box<dyn Fn(&str) -> Theme + Send>) -> Self {
-        Self { model: Model::default(), ui, theme, keys, unread: 1, themes, is_dirty: true, drawn_at: None }
+        let model = Model::default();
+        Self { model, ui, theme, keys, unread: 1, fallback: None, themes, is_dirty: true, drawn_at: None }
     }
 
     /// Draws a frame into a buffer.
@@ -185,6 +188,15 @@ impl App {
             }
             News::ThemeChanged => {
                 self.retheme();
+                Vec::new()
+            }
+            News::Ground(ground) => {
+                // Only where nobody has chosen one, also not by a key in the meantime.
+                if self.fallback.is_some() && self.ui.settings.theme.as_deref() == self.fallback {
+                    self.fallback = Some(ground.theme());
+                    self.ui.settings.theme = Some(ground.theme().into());
+                    self.retheme();
+                }
                 Vec::new()
             }
             other => update::news(&mut self.ui, Ctx { model: &self.model, now }, other),

@@ -47,7 +47,7 @@ fn receipts(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 /// Takes in an answer. Facts are applied by the loop, which owns the model.
 pub fn news(ui: &mut Ui, cx: Ctx<'_>, news: News) -> Vec<Effect> {
     match news {
-        News::Facts(_) | News::ThemeChanged | News::Nothing => {}
+        News::Facts(_) | News::ThemeChanged | News::Ground(_) | News::Nothing => {}
         News::NotSent { command, why } => ui.outbox.not_sent(&command, &why, cx.now),
         News::NotDelegated { source, handover, why } => {
             let form = ask::delegate_again(super::control::takers(ui, source), &handover, &why);
