@@ -1,6 +1,8 @@
 //! Dialogs: what is pasted into them, and what they show when they are taller than the screen.
 
 use quarterdeck::model::command::{ApprovedStep, Verb};
+use quarterdeck::model::fact::NodeFact;
+use quarterdeck::model::handoff::{Decision, SubtaskSpec};
 use quarterdeck::monitor::app::effect::{Effect, News, PastEntry};
 use quarterdeck::monitor::app::ui::Layer;
 use rstest::rstest;
@@ -362,4 +364,22 @@ fn what_needs_me_lists_the_steps_of_a_proposal() {
     deck.press("2");
     let text = deck.text(120, 40);
     assert!(text.contains("proposes 2 steps, score 80") && text.contains("☐ two  claude  ~2m00s"), "{text}");
+}
+
+#[test]
+fn a_step_without_what_comes_before_it_is_named() {
+    let spec = |id: &str, dependencies: &[&str]| SubtaskSpec {
+        id: id.into(),
+        dependencies: dependencies.iter().map(|id| (*id).into()).collect(),
+        ..SubtaskSpec::default()
+    };
+    let subtasks = vec![spec("st-1", &[]), spec("st-2", &["st-1"]), spec("st-3", &[])];
+    let decided = NodeFact::Decided(Box::new(Decision { subtasks, ..Decision::default() }));
+    let mut deck = Deck::of([delegation("del-q").is("offered").and(decided)]);
+    deck.press("A");
+    assert!(!deck.text(120, 40).contains("without what comes before"));
+    deck.press("space");
+    assert!(deck.text(120, 40).contains("without what comes before: st-2"));
+    deck.press("down space");
+    assert!(!deck.text(120, 40).contains("without what comes before"));
 }

@@ -143,6 +143,8 @@ pub struct Check {
     pub label: String,
     pub agent: Option<String>,
     pub note: String,
+    /// The ids of those that come before it.
+    pub after: Vec<String>,
     /// What it is estimated to take, for the totals.
     pub estimate: Estimate,
     /// Whether a person changed its label, and its agent.

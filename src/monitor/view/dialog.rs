@@ -10,7 +10,7 @@ use tui_input::Input;
 use super::Scene;
 use super::text::{Side, fit, put, put_column, put_line, span, width, wrap};
 use super::theme::Role;
-use crate::monitor::app::dialog::proposal::totals;
+use crate::monitor::app::dialog::proposal::{gaps, totals};
 use crate::monitor::app::dialog::{Check, Choice, Field, Form, Tone};
 use crate::monitor::app::filter;
 use crate::monitor::app::ui::{Palette, Prompt, PromptKind, Scrolled};
@@ -146,6 +146,8 @@ fn field_lines(scene: &Scene<'_>, field: &Field, has_keys: bool, room: usize) ->
             let count = ticked.clone().count();
             let mut lines = vec![label(&format!("{name}: {count} of {}", items.len()))];
             lines.push(Line::from(span(format!("  {}", totals(ticked)), scene.style(Role::Tokens))));
+            let gaps = gaps(items).map(|gaps| Line::from(span(format!("  {gaps}"), scene.style(Role::Warn))));
+            lines.extend(gaps);
             lines.extend(
                 items.iter().enumerate().map(|(nth, item)| check(scene, item, nth == *at && has_keys)),
             );

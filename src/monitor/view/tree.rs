@@ -267,7 +267,9 @@ fn title_style(scene: &Scene<'_>, ix: NodeIx, node: &Node) -> Style {
         style = style.add_modifier(Modifier::BOLD);
     }
     let found = &scene.ui.found;
-    if !found.is_empty() && crate::monitor::app::search::matches(found, &label(node)) {
+    // The ink of a match could not be read on the ground of the selection.
+    let is_selected = scene.ui.tree.selected == Some(ix);
+    if !is_selected && crate::monitor::app::search::matches(found, &label(node)) {
         style = style.patch(scene.style(Role::Match));
     }
     style

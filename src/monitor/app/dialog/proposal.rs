@@ -54,8 +54,8 @@ pub fn proposed(node: &Node) -> Vec<Check> {
         let mut parts = Vec::new();
         parts.extend(step.complexity.map(|complexity| format!("complexity {complexity:.0}")));
         parts.extend(step.estimated_duration.map(|ms| format!("~{}", span(ms))));
-        if !step.dependencies.is_empty() {
-            let after: Vec<String> = step.dependencies.iter().map(ToString::to_string).collect();
+        let after: Vec<String> = step.dependencies.iter().map(ToString::to_string).collect();
+        if !after.is_empty() {
             parts.push(format!("after {}", after.join(", ")));
         }
         let number = |name: &str| step.extra.get(name);
@@ -65,6 +65,7 @@ pub fn proposed(node: &Node) -> Vec<Check> {
             label: clean(step.title.as_deref().unwrap_or(step.id.as_str())),
             agent: step.agent.as_deref().map(clean),
             note: clean(&parts.join(" · ")),
+            after,
             estimate: Estimate {
                 ms: step.estimated_duration,
                 tokens: number("estimatedTokens").and_then(serde_json::Value::as_u64),
@@ -74,6 +75,15 @@ pub fn proposed(node: &Node) -> Vec<Check> {
         }
     };
     decision(node).map(|decision| decision.subtasks.iter().map(of).collect()).unwrap_or_default()
+}
+
+/// Says which ticked steps come after one that is not ticked; nothing where none does.
+pub fn gaps(items: &[Check]) -> Option<String> {
+    let is_off = |id: &String| items.iter().any(|item| item.id == *id && !item.is_on);
+    let gaps = items.iter().filter(|item| item.is_on && item.after.iter().any(is_off));
+    let names: Vec<&str> = gaps.map(|item| item.id.as_str()).collect();
+    (!names.is_empty())
+        .then(|| text::line(&format!("without what comes before: {}", names.join(", "))).into())
 }
 
 /// Returns what these are estimated to take together, in words.
