@@ -95,15 +95,14 @@ impl Sifter {
             let held = self.release();
             return if ground.is_some() { (Vec::new(), ground) } else { (held, None) };
         }
-        match code {
-            // The end of it may come in two parts as well.
-            KeyCode::Esc if !after_escape => return (Vec::new(), None),
-            KeyCode::Char(c) if !after_escape && modifiers.difference(KeyModifiers::SHIFT).is_empty() => {
-                self.text.push(c);
-            }
-            _ => return (self.release(), None),
+        // The end of it may come in two parts as well.
+        if code == KeyCode::Esc && !after_escape {
+            return (Vec::new(), None);
         }
-        (if is_like_an_answer(&self.text) { Vec::new() } else { self.release() }, None)
+        let is_plain = !after_escape && modifiers.difference(KeyModifiers::SHIFT).is_empty();
+        let KeyCode::Char(c) = code else { return (self.release(), None) };
+        self.text.push(c);
+        (if is_plain && is_like_an_answer(&self.text) { Vec::new() } else { self.release() }, None)
     }
 
     /// Returns whether something is held back.
