@@ -22,7 +22,7 @@ mod status;
 mod synth;
 mod wait;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -282,6 +282,15 @@ fn print(text: &str) -> io::Result<()> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
+    }
+}
+
+/// Returns how wide a line may be: in a file or a pipe, as wide as it is.
+fn terminal_width() -> usize {
+    let size = io::stdout().is_terminal().then(crossterm::terminal::size);
+    match size {
+        Some(Ok((columns, _))) if columns > 0 => usize::from(columns),
+        Some(_) | None => usize::MAX,
     }
 }
 

@@ -80,6 +80,13 @@ pub enum Channel {
     Signal(Signalled),
 }
 
+impl Channel {
+    /// Returns the engine's target, if it goes through one.
+    pub fn engine(self) -> Option<Target> {
+        if let Self::Engine(target) = self { Some(target) } else { None }
+    }
+}
+
 /// A process that no engine of ours runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signalled {

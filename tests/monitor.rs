@@ -8,10 +8,14 @@ mod announce;
 mod control;
 #[path = "monitor/deck.rs"]
 mod deck;
+#[path = "monitor/dialogs.rs"]
+mod dialogs;
 #[path = "monitor/export.rs"]
 mod export;
 #[path = "monitor/find.rs"]
 mod find;
+#[path = "monitor/leave.rs"]
+mod leave;
 #[path = "monitor/lists.rs"]
 mod lists;
 #[path = "monitor/look.rs"]

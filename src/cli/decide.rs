@@ -8,15 +8,16 @@ use clap::Args;
 use serde_json::Value;
 
 use super::{CliError, Outcome, Place, now, print, shown, warn, working_folder};
+use crate::config::Config;
 use crate::decide::decider::Decider;
 use crate::decide::decision::{Options, to_json, to_text};
 use crate::decide::mode::{Asker, Wish, course};
 use crate::decide::settings::Settings;
 use crate::decide::task::{Agent, Task};
 use crate::decide::words::counted;
-use crate::engine::config::Config;
 use crate::model::handoff::Decision;
 use crate::model::text;
+use crate::store::folder::StateFolder;
 
 /// The largest file that is read: no task is as long.
 const LARGEST: u64 = 16 << 20;
@@ -146,11 +147,8 @@ fn known(place: &Place, id: &str) -> Result<Option<Task>, Box<dyn std::error::Er
 
 /// Returns the settings that hold in this project.
 pub(super) fn settings(place: &Place) -> Result<Settings, Box<dyn std::error::Error>> {
-    let config = Config::read(&project(place)?)?;
-    let mut settings = Settings::default();
-    settings.agents.known = config.agents.keys().cloned().collect();
-    settings.limits.max_depth = config.max_depth.unwrap_or(settings.limits.max_depth);
-    Ok(settings)
+    let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
+    Ok(Config::of(&super::config::places(&folder))?.deciding())
 }
 
 fn project(place: &Place) -> Result<PathBuf, Box<dyn std::error::Error>> {

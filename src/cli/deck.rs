@@ -4,12 +4,13 @@
 //! loop itself runs on this one and never waits for them.
 
 mod elsewhere;
+mod git;
 mod logs;
 mod outside;
 mod plain;
 mod restyle;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,13 +24,14 @@ use crate::config::{Config, SIMULATED};
 use crate::model::fact::{About, Fact};
 use crate::model::key::SourceId;
 use crate::monitor::app::effect::{Effect, News};
+use crate::monitor::app::leave::last_tree;
 use crate::monitor::app::run::{self, App, Incoming, Leave};
-use crate::monitor::app::ui::{Settings, Ui};
+use crate::monitor::app::ui::{Project, Settings, Ui};
 use crate::monitor::app::update::SETTINGS;
 use crate::monitor::input::keymap::Keymap;
-use crate::monitor::term::Terminal;
+use crate::monitor::term::ground::{Ground, Sifted};
+use crate::monitor::term::{Stage, Terminal};
 use crate::monitor::view::theme::{ColorDepth, Theme};
-use crate::report::text;
 use crate::serve::client::Client;
 use crate::source::feed::{Batch, Feed, Following, follow_into};
 use crate::source::follow::Follower;
@@ -147,32 +149,34 @@ impl Deck {
 
     fn open(&self, watched: Vec<Watched>, title: String, natives: Option<&Natives>) -> Outcome {
         let (news, incoming) = mpsc::channel(WAITING);
-        let mut following = self.follow(&watched, natives, &news)?;
         let folder = watched.first().and_then(Watched::folder).cloned();
         let (settings, warnings) = self.settings(folder.as_ref());
         let mut app = app(title, settings, folder.as_ref());
-        app.unread = following.len();
-        app.ui.agents = folder.as_ref().map(agents).unwrap_or_default();
         let priced = natives.into_iter().flat_map(|natives| natives.warnings.clone());
         for warning in warnings.into_iter().chain(priced) {
             app.ui.say(warning, true, now());
         }
-        for one in &watched {
-            // Before anything an engine tells, which then counts more.
-            let config = one.folder().and_then(|folder| Config::of(&super::config::places(folder)).ok());
-            let told = config.map(|config| About::Settings(config.told()));
-            let facts = told.map(|about| Fact { source: one.source, at: None, about });
-            let _ = app.model.apply_all(facts);
-        }
-        let _restyle = restyle::watch(theme_folders(folder.as_ref()), news.clone());
-        let hands = Hands::new(watched, news);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let outcome = runtime.block_on(drive(&mut app, incoming, hands));
-        following.clear();
-        outcome?;
+        // Drawn first, read after: what is on disk does not hold the first frame up.
+        let begin = |app: &mut App| -> io::Result<_> {
+            for one in &watched {
+                // Before anything an engine tells, which then counts more.
+                let config = one.folder().and_then(|folder| Config::of(&super::config::places(folder)).ok());
+                let told = config.map(|config| About::Settings(config.told()));
+                let facts = told.map(|about| Fact { source: one.source, at: None, about });
+                let _ = app.model.apply_all(facts);
+            }
+            let following = self.follow(&watched, natives, &news)?;
+            app.unread = following.len();
+            app.ui.agents = folder.as_ref().map(agents).unwrap_or_default();
+            app.ui.projects = projects(&watched);
+            let restyle = restyle::watch(theme_folders(folder.as_ref()), news.clone());
+            let keys = news.clone();
+            Ok(((following, restyle), Hands::new(watched, news), keys))
+        };
+        runtime.block_on(drive(&mut app, incoming, begin))?;
         // The final tree stays in the scrollback.
-        let chosen: Vec<_> = app.model.roots().filter(|ix| is_worth_keeping(&app, *ix)).collect();
-        print(&text::tree(&app.model, &chosen, now()))?;
+        print(&last_tree(&app.model, now(), super::terminal_width()))?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -274,6 +278,22 @@ fn configured(folder: &StateFolder) -> Settings {
     settings
 }
 
+/// Returns whose the watched folders are, where there are several. Two of one name are told apart by where they
+/// are.
+fn projects(watched: &[Watched]) -> BTreeMap<SourceId, Project> {
+    if watched.len() < 2 {
+        return BTreeMap::new();
+    }
+    let folders = watched.iter().filter_map(|one| Some((one.source, one.folder()?)));
+    let named: Vec<_> = folders.map(|(source, folder)| (source, folder, project_name(folder))).collect();
+    let is_shared = |name: &str| named.iter().filter(|(.., other)| other == name).count() > 1;
+    let project = |(source, folder, name): &(SourceId, &StateFolder, String)| {
+        let name = if is_shared(name) { shown(folder.project()) } else { name.clone() };
+        (*source, Project { name: crate::model::text::line(&name).into(), agents: agents(folder) })
+    };
+    named.iter().map(project).collect()
+}
+
 /// Returns the agents of a folder's project, and the one that needs no configuration.
 fn agents(folder: &StateFolder) -> Vec<String> {
     // A configuration that cannot be read is named when a task is handed over.
@@ -296,7 +316,8 @@ fn app(title: String, mut settings: Settings, folder: Option<&StateFolder>) -> A
         // What is odd about a theme is told by `doctor`; here it falls back role by role.
         Theme::load(name, find).0.at_depth(depth)
     };
-    let named = settings.theme.clone().unwrap_or_else(|| default_theme().into());
+    let fallback = settings.theme.is_none().then(default_theme);
+    let named = settings.theme.take().unwrap_or_else(|| default_theme().into());
     let theme = themes(&named);
     let typed = user_file("keys.toml").and_then(|path| std::fs::read_to_string(path).ok());
     let (keys, warnings) = typed.map_or_else(|| (Keymap::built_in(), Vec::new()), |text| Keymap::with(&text));
@@ -305,25 +326,41 @@ fn app(title: String, mut settings: Settings, folder: Option<&StateFolder>) -> A
     for warning in warnings {
         ui.say(format!("keys.toml: {warning}"), true, now());
     }
-    App::new(ui, theme, keys, Box::new(themes))
+    let mut app = App::new(ui, theme, keys, Box::new(themes));
+    app.fallback = fallback;
+    app
 }
 
-/// Runs the loop, and what needs the terminal in between.
-async fn drive(app: &mut App, news: mpsc::Receiver<News>, mut hands: Hands) -> io::Result<()> {
+/// Runs the loop, and what needs the terminal in between. What is to be followed begins after the first frame.
+async fn drive<F>(
+    app: &mut App,
+    news: mpsc::Receiver<News>,
+    begin: impl FnOnce(&mut App) -> io::Result<(F, Hands, mpsc::Sender<News>)>,
+) -> io::Result<()> {
     let (end, ended) = mpsc::channel(4);
     let mut incoming = Incoming { news, end: ended };
     signals(end)?;
     let mut terminal = Terminal::take()?;
+    let first = now();
+    terminal.draw(&mut |area, buf| app.render(area, buf, first))?;
+    let (_following, mut hands, keys) = begin(app)?;
     if app.ui.settings.mouse {
-        crate::monitor::term::Stage::perform(&mut terminal, &Effect::Mouse(true))?;
+        terminal.perform(&Effect::Mouse(true))?;
+    }
+    if app.fallback.is_some() && can_be_asked() {
+        terminal.ask_ground()?;
     }
     loop {
         // Made anew each time: a stream that nobody asks would take the editor's keys.
-        let events = Terminal::events();
+        let events = Sifted::new(Terminal::events(), keys.clone());
         match run::run(app, &mut terminal, events, &mut incoming, &mut hands, &now).await? {
             Leave::Quit => return Ok(()),
             Leave::For(effect) => {
-                if let Err(error) = borrow(&mut terminal, &effect) {
+                let done = match hands.located(effect) {
+                    Ok(effect) => borrow(&mut terminal, &effect),
+                    Err(why) => Err(io::Error::other(why)),
+                };
+                if let Err(error) = done {
                     app.ui.say(format!("It did not work: {error}"), true, now());
                 }
             }
@@ -375,15 +412,6 @@ fn feed(feed: impl Feed, news: &mpsc::Sender<News>) -> io::Result<Following> {
     follow_into(feed, now, move |batch: Batch| news.blocking_send(News::Facts(batch)).is_ok())
 }
 
-/// What is live, and what ended while this was open.
-fn is_worth_keeping(app: &App, ix: crate::model::NodeIx) -> bool {
-    /// What ended in the last hour is still of interest.
-    const RECENT: std::time::Duration = std::time::Duration::from_hours(1);
-    app.model.get(ix).is_some_and(|node| {
-        !node.status.is_ended() || node.clocks.ended.is_some_and(|at| now().since(at) < RECENT)
-    })
-}
-
 /// Returns every state folder that an engine of this user noted.
 pub(super) fn every_folder() -> Result<Vec<StateFolder>, Box<dyn std::error::Error>> {
     let list = crate::serve::engines::place(|name| std::env::var(name).ok());
@@ -422,12 +450,13 @@ fn find_theme(name: &str, folders: &[PathBuf]) -> Option<String> {
 
 /// Dark or light, as the terminal tells where it tells without being asked; else dark.
 fn default_theme() -> &'static str {
-    let ground = std::env::var("COLORFGBG").ok();
-    let ground = ground.as_deref().and_then(|value| value.rsplit(';').next()?.parse::<u8>().ok());
-    match ground {
-        Some(7 | 15) => "paper",
-        Some(_) | None => "midnight",
-    }
+    let told = std::env::var("COLORFGBG").ok().and_then(|value| Ground::of_variable(&value));
+    told.unwrap_or(Ground::Dark).theme()
+}
+
+/// Returns whether a terminal takes questions; these print them.
+fn can_be_asked() -> bool {
+    std::env::var("TERM").is_ok_and(|term| !matches!(term.as_str(), "" | "dumb" | "linux"))
 }
 
 fn speaks_utf8() -> bool {

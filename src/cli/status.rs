@@ -1,6 +1,6 @@
 //! `quarterdeck status`: the tree, from disk.
 
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::deck::every_folder;
 use super::natives::Natives;
-use super::{CliError, Outcome, Place, load, load_all, now, print, warn, working_folder};
+use super::{CliError, Outcome, Place, load, load_all, now, print, terminal_width, warn, working_folder};
 use crate::model::fact::SourceState;
 use crate::model::key::SourceId;
 use crate::model::record::restore;
@@ -139,15 +139,6 @@ impl Status {
         let damaged = |state: &SourceState| matches!(state, SourceState::Corrupt { .. });
         let is_damaged = model.sources().any(|(_, source)| damaged(&source.state));
         Ok(if is_damaged { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-    }
-}
-
-/// Returns how wide a line may be: in a file or a pipe, as wide as it is.
-fn terminal_width() -> usize {
-    let size = io::stdout().is_terminal().then(crossterm::terminal::size);
-    match size {
-        Some(Ok((columns, _))) if columns > 0 => usize::from(columns),
-        Some(_) | None => usize::MAX,
     }
 }
 

@@ -54,8 +54,10 @@ pub enum Verb {
         reason: Option<String>,
         result: Option<String>,
     },
+    /// Takes a proposal: these of its steps and no others, in this order; without a list all, as proposed.
     Approve {
-        subtasks: Option<Vec<SubtaskId>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        subtasks: Option<Vec<ApprovedStep>>,
     },
     Reject {
         reason: Option<String>,
@@ -226,6 +228,42 @@ impl Default for Limits {
     }
 }
 
+/// A step of a proposal that is taken, with what a person changed of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "ApprovedForm", rename_all = "camelCase")]
+pub struct ApprovedStep {
+    pub id: SubtaskId,
+    /// In place of the proposed one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// In place of the proposed one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+}
+
+/// The ways to write it: a step with its changes, or its id alone.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ApprovedForm {
+    Id(SubtaskId),
+    Step {
+        id: SubtaskId,
+        #[serde(default)]
+        title: Option<String>,
+        #[serde(default)]
+        agent: Option<String>,
+    },
+}
+
+impl From<ApprovedForm> for ApprovedStep {
+    fn from(form: ApprovedForm) -> Self {
+        match form {
+            ApprovedForm::Id(id) => Self { id, ..Self::default() },
+            ApprovedForm::Step { id, title, agent } => Self { id, title, agent },
+        }
+    }
+}
+
 /// How a pause treats what runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -325,5 +363,25 @@ impl ReceiptState {
     /// Returns whether nothing more can be told.
     pub fn is_final(&self) -> bool {
         matches!(self, Self::Confirmed { .. } | Self::Refused { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_is_approved_is_written_with_its_changes_or_by_its_id_alone() {
+        let told = r#"{"kind":"approve","subtasks":["st-2",{"id":"st-1","title":"Map","agent":"codex"}]}"#;
+        let verb: Verb = serde_json::from_str(told).unwrap();
+        let steps = vec![
+            ApprovedStep { id: "st-2".into(), ..ApprovedStep::default() },
+            ApprovedStep { id: "st-1".into(), title: Some("Map".into()), agent: Some("codex".into()) },
+        ];
+        assert_eq!(verb, Verb::Approve { subtasks: Some(steps) });
+        let again: Verb = serde_json::from_str(&serde_json::to_string(&verb).unwrap()).unwrap();
+        assert_eq!(again, verb);
+        let whole: Verb = serde_json::from_str(r#"{"kind":"approve"}"#).unwrap();
+        assert_eq!(whole, Verb::Approve { subtasks: None });
     }
 }

@@ -11,11 +11,11 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::app::needs::Need;
+use super::app::stance::{Stance, word_of};
 use crate::model::command::{Receipt, ReceiptState};
 use crate::model::delta::Delta;
 use crate::model::id::{CommandId, QuestionId};
 use crate::model::node::{Node, NodeKind};
-use crate::model::rollup::Tally;
 use crate::model::status::{StatusWord, WORDS};
 use crate::model::time::Stamp;
 use crate::model::{Model, NodeIx, text};
@@ -26,7 +26,8 @@ use crate::report::text::{title, unread};
 #[derive(Debug, Default)]
 pub struct Announcer {
     has_begun: bool,
-    words: HashMap<NodeIx, StatusWord>,
+    /// The word that each was told with: the same that the screen has for it.
+    words: HashMap<NodeIx, &'static str>,
     asked: BTreeSet<QuestionId>,
     receipts: HashMap<CommandId, &'static str>,
     /// What was said of sources that cannot be read.
@@ -37,14 +38,14 @@ impl Announcer {
     /// Takes what is there as known; returns the line that sums it up, and what needs somebody.
     pub fn begin(&mut self, model: &Model, now: Stamp) -> Vec<String> {
         self.has_begun = true;
-        let mut tally = Tally::default();
+        let mut tally: HashMap<&'static str, usize> = HashMap::new();
         let (mut delegations, mut waiting) = (0, Vec::new());
         for (ix, node) in model.nodes() {
-            self.words.insert(ix, node.status.word());
+            self.words.insert(ix, word_of(&node.status));
             self.asked.extend(questions(node).map(|question| question.question_id.clone()));
             delegations += usize::from(node.kind == NodeKind::Delegation);
             if node.kind == NodeKind::Delegation {
-                tally.count(node.status.word());
+                *tally.entry(word_of(&node.status)).or_default() += 1;
             }
             waiting.extend(Need::of(model, node).map(|need| (need, ix)));
         }
@@ -88,7 +89,7 @@ impl Announcer {
     }
 
     fn transition(&mut self, ix: NodeIx, node: &Node) -> Option<String> {
-        let word = node.status.word();
+        let word = word_of(&node.status);
         let before = self.words.insert(ix, word);
         let why = reason(node).map(|why| format!(": {why}")).unwrap_or_default();
         let spend = node.subtree_spend();
@@ -99,16 +100,14 @@ impl Announcer {
         };
         match before {
             Some(before) if before == word => None,
-            Some(before) => {
-                Some(format!("{}: {} → {}{why}{price}", name(node), before.as_str(), word.as_str()))
-            }
+            Some(before) => Some(format!("{}: {before} → {word}{why}{price}", name(node))),
             // A step that only waits is told of by its delegation.
             None if node.kind != NodeKind::Delegation
-                && matches!(word, StatusWord::Queued | StatusWord::Unknown) =>
+                && matches!(node.status.word(), StatusWord::Queued | StatusWord::Unknown) =>
             {
                 None
             }
-            None => Some(format!("{}: new, {}{why}", name(node), word.as_str())),
+            None => Some(format!("{}: new, {word}{why}", name(node))),
         }
     }
 
@@ -153,11 +152,13 @@ fn stamped(lines: Vec<String>, now: Stamp) -> Vec<String> {
     lines.into_iter().map(|line| format!("{time} {}", text::line(&line))).collect()
 }
 
-fn summary(delegations: usize, tally: &Tally, waiting: usize, is_all: bool) -> String {
+fn summary(delegations: usize, tally: &HashMap<&str, usize>, waiting: usize, is_all: bool) -> String {
+    let troubled = [Stance::Silent.word(), Stance::Overdue.word()];
     let states: Vec<String> = WORDS
         .into_iter()
-        .filter(|(word, _)| tally.of(*word) > 0)
-        .map(|(word, name)| format!("{} {name}", tally.of(word)))
+        .map(|(_, name)| name)
+        .chain(troubled)
+        .filter_map(|name| tally.get(name).map(|count| format!("{count} {name}")))
         .collect();
     let count = if delegations == 1 { "1 delegation".into() } else { format!("{delegations} delegations") };
     let states = if states.is_empty() { String::new() } else { format!(": {}", states.join(", ")) };

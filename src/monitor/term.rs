@@ -1,5 +1,7 @@
 //! The terminal itself: taken on entry, given back whatever happens, and written to in one go.
 
+pub mod ground;
+
 use std::io::{self, BufWriter, Stdout, Write};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,6 +61,13 @@ impl Terminal {
     /// Returns the keys and what else the terminal says.
     pub fn events() -> EventStream {
         EventStream::new()
+    }
+
+    /// Asks the terminal for the colour of its ground; the answer comes among the keys, if it comes.
+    pub fn ask_ground(&mut self) -> io::Result<()> {
+        let out = self.terminal.backend_mut();
+        write!(out, "{}", ground::ASK)?;
+        out.flush()
     }
 
     /// Gives the terminal to somebody else for a while.

@@ -10,6 +10,7 @@ pub mod help;
 pub mod list;
 pub mod pace;
 pub mod panel;
+pub mod proposal;
 pub mod screen;
 pub mod text;
 pub mod theme;

@@ -6,7 +6,7 @@ use quarterdeck::model::key::SourceKind;
 use quarterdeck::model::{Model, delta::Delta};
 use quarterdeck::monitor::plain::Announcer;
 
-use super::deck::{ENGINE, Telling, delegation, fleet, now, step};
+use super::deck::{ENGINE, Telling, ago, delegation, fleet, now, step};
 
 struct Listener {
     model: Model,
@@ -109,4 +109,20 @@ fn what_leaves_is_forgotten() {
     assert_eq!(again, ["10:30:00 del-old Back again: new, done"]);
     let nothing = listener.announcer.announce(&listener.model, &Delta::default(), now());
     assert!(nothing.is_empty());
+}
+
+#[test]
+fn silence_and_a_passed_deadline_have_the_words_that_the_screen_has_for_them() {
+    let mut listener = Listener::of([
+        delegation("del-late").titled("Late").is("running").until(ago(5)),
+        delegation("del-still").titled("Still").is("running").and(NodeFact::MaySleep(900_000)),
+    ]);
+    let delta = listener.model.advance(now());
+    assert!(listener.announcer.announce(&listener.model, &delta, now()).is_empty(), "it has not begun");
+    let summary = listener.announcer.begin(&listener.model, now()).remove(0);
+    assert_eq!(summary, "10:30:00 2 delegations: 1 running, 1 overdue. 1 needs you.");
+    let later = now().plus(std::time::Duration::from_hours(1));
+    let delta = listener.model.advance(later);
+    let lines = listener.announcer.announce(&listener.model, &delta, later);
+    assert_eq!(lines, ["11:30:00 del-still Still: running → silent"]);
 }

@@ -1,6 +1,6 @@
 //! Controls: each sends exactly its command to exactly its target, or says why it does not.
 
-use quarterdeck::model::command::{Answer, CommandFact, PauseMode, Verb};
+use quarterdeck::model::command::{Answer, ApprovedStep, CommandFact, PauseMode, Verb};
 use quarterdeck::model::fact::NodeFact;
 use quarterdeck::model::key::SourceId;
 use quarterdeck::monitor::app::effect::{Effect, Handover, News};
@@ -45,7 +45,7 @@ const FOREIGN: &str = "G";
 #[case(BROKEN, "s enter", &["skip del-a/st-3"])]
 #[case(BROKEN, "! enter", &["accept del-a/st-3"])]
 #[case(BROKEN, "enter enter", &["retry del-a/st-3"])]
-#[case(PROPOSAL, "a enter", &["approve del-b"])]
+#[case(PROPOSAL, "a", &["approve del-b"])]
 #[case(PROPOSAL, "A enter", &["approve del-b"])]
 #[case(PROPOSAL, "d enter", &["reject del-b"])]
 #[case(ASKS, "i down enter", &["answer del-a/st-5"])]
@@ -245,15 +245,18 @@ fn a_receipt_stands_on_its_row_and_a_refusal_is_not_hidden_by_a_success() {
 #[test]
 fn steps_of_a_proposal_are_unticked_one_by_one() {
     let mut deck = deck();
-    deck.press(PROPOSAL).press("a space enter");
+    deck.press(PROPOSAL).press("A space enter");
     let commands = deck.commands();
-    assert_eq!(commands[0].verb, Verb::Approve { subtasks: Some(vec!["st-2".into()]) });
+    assert_eq!(
+        commands[0].verb,
+        Verb::Approve { subtasks: Some(vec![ApprovedStep { id: "st-2".into(), ..ApprovedStep::default() }]) }
+    );
 }
 
 #[test]
 fn a_proposal_without_a_tick_is_not_approved_whole() {
     let mut deck = deck();
-    deck.press(PROPOSAL).press("a space down space enter");
+    deck.press(PROPOSAL).press("A space down space enter");
     assert!(deck.sent().is_empty());
     assert!(deck.has_form());
     assert!(deck.said().contains("Tick at least one step"), "{}", deck.said());
@@ -274,16 +277,16 @@ fn a_deadline_is_raised_by_what_is_typed() {
 #[test]
 fn cancel_asks_the_kernel_what_it_would_touch_and_a_late_answer_is_dropped() {
     let mut deck = deck();
-    deck.press(WORKS).press("c");
-    let ticket = deck
+    deck.press(WORKS).press("c esc c");
+    let asked = deck
         .effects
         .iter()
-        .find_map(|effect| if let Effect::Preview { ticket, .. } = effect { Some(*ticket) } else { None });
-    let ticket = ticket.expect("a preview is asked for");
-    deck.press("esc").press("c");
-    deck.news(News::Previewed { ticket, lines: vec!["late and wrong".into()] });
+        .filter_map(|effect| if let Effect::Preview { ticket, .. } = effect { Some(*ticket) } else { None });
+    let tickets: Vec<u64> = asked.collect();
+    let [first, second] = tickets.as_slice() else { panic!("each asks once: {tickets:?}") };
+    deck.news(News::Previewed { ticket: *first, lines: vec!["late and wrong".into()] });
     assert!(!deck.text(120, 40).contains("late and wrong"));
-    deck.news(News::Previewed { ticket: ticket + 1, lines: vec!["2 agents end".into()] });
+    deck.news(News::Previewed { ticket: *second, lines: vec!["2 agents end".into()] });
     assert!(deck.text(120, 40).contains("2 agents end"));
 }
 
@@ -357,7 +360,7 @@ fn what_needs_me_is_dealt_with_in_its_list_and_stays_under_the_keys() {
     // A question is more urgent: it comes above, and must not slip under the keys.
     deck.tell([step("del-audit", "st-2").asks("q-2", "Which file?")]);
     assert_eq!(deck.selected().unwrap(), "del-plan");
-    deck.press("a enter");
+    deck.press("a");
     assert_eq!(deck.sent(), ["approve del-plan"]);
     // What is dealt with goes; the next one takes its place.
     deck.tell([delegation("del-plan").is("running")]);
@@ -369,7 +372,7 @@ fn what_needs_me_is_dealt_with_in_its_list_and_stays_under_the_keys() {
 #[test]
 fn marks_of_the_tree_do_not_act_in_a_list_that_does_not_show_them() {
     let mut deck = Deck::of(fleet());
-    deck.press("j space 2 j a enter");
+    deck.press("j space 2 j a");
     assert_eq!(deck.sent(), ["approve del-plan"]);
 }
 
@@ -476,7 +479,7 @@ fn what_could_not_be_delegated_comes_back_as_it_was_filled_in() {
         agents: Some(3),
     };
     let why = "No agent was named\u{1b}[2J".to_owned();
-    deck.news(News::NotDelegated { handover: Box::new(handover.clone()), why });
+    deck.news(News::NotDelegated { source: Some(SourceId(0)), handover: Box::new(handover.clone()), why });
     let text = deck.text(120, 40);
     for part in ["Not delegated: No agent was named", "write tests", "[agents.coder]", "kind = \"claude\""] {
         assert!(text.contains(part), "{part:?} is not in\n{text}");
@@ -491,7 +494,7 @@ fn a_form_that_comes_back_does_not_take_the_keys_of_the_one_in_front() {
     let mut deck = deck();
     deck.press("D").type_in("ano");
     let handover = Box::new(Handover { text: "write tests".into(), ..Handover::default() });
-    deck.news(News::NotDelegated { handover, why: "refused".into() });
+    deck.news(News::NotDelegated { source: None, handover, why: "refused".into() });
     deck.type_in("ther").press("enter");
     let another = Handover { text: "another".into(), ..Handover::default() };
     assert_eq!(deck.effects, [Effect::Delegate(Some(SourceId(0)), Box::new(another))]);

@@ -58,6 +58,11 @@ pub fn step(id: &str, step: &str) -> Telling {
     Telling::new(ENGINE, NodeKey::Subtask(id.into(), step.into())).and(NodeFact::Seen(NodeKind::Subtask))
 }
 
+/// Begins to tell of a session of an agent's own program.
+pub fn session(tool: &str, id: &str) -> Telling {
+    Telling::new(ENGINE, NodeKey::CliSession(tool.into(), id.into())).and(NodeFact::Seen(NodeKind::Session))
+}
+
 /// Begins to tell of something that another tool wrote.
 pub fn foreign(id: &str) -> Telling {
     Telling::new(FOREIGN, NodeKey::Foreign(FOREIGN, id.into())).and(NodeFact::Seen(NodeKind::Delegation))
@@ -158,14 +163,26 @@ impl Telling {
     }
 
     pub fn proposes(self, steps: &[&str]) -> Self {
+        self.proposes_with(81.0, steps)
+    }
+
+    pub fn proposes_with(self, score: f64, steps: &[&str]) -> Self {
         let spec = |(nth, title): (usize, &&str)| SubtaskSpec {
             id: SubtaskId::from(format!("st-{}", nth + 1)),
             title: Some((*title).into()),
+            agent: Some("claude".into()),
             estimated_duration: Some(120_000),
+            extra: serde_json::json!({"estimatedTokens": 6_000}).as_object().unwrap().clone(),
             ..SubtaskSpec::default()
         };
         let subtasks = steps.iter().enumerate().map(spec).collect();
-        self.and(NodeFact::Decided(Box::new(Decision { subtasks, ..Decision::default() })))
+        let decision = Decision { subtasks, score: Some(score), ..Decision::default() };
+        self.and(NodeFact::Decided(Box::new(decision)))
+    }
+
+    pub fn after(self, steps: &[&str]) -> Self {
+        let depends_on = Some(steps.iter().map(|step| SubtaskId::from(*step)).collect());
+        self.described(Description { depends_on, ..Description::default() })
     }
 }
 
@@ -259,6 +276,13 @@ impl Deck {
     fn key(&mut self, key: KeyEvent) {
         let effects = self.app.event(Event::Key(key), self.clock);
         self.effects.extend(effects);
+    }
+
+    /// Pastes text, as a terminal hands it over.
+    pub fn paste(&mut self, text: &str) -> &mut Self {
+        let effects = self.app.event(Event::Paste(text.into()), self.clock);
+        self.effects.extend(effects);
+        self
     }
 
     /// Returns the commands that were sent since the last look, as `verb target`.

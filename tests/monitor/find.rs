@@ -1,9 +1,10 @@
 //! Finding, filtering and sorting.
 
+use quarterdeck::monitor::app::search::{SLICE, Search, Wanted};
 use quarterdeck::monitor::app::ui::Sort;
 use rstest::rstest;
 
-use super::deck::{Deck, fleet};
+use super::deck::{Deck, delegation, fleet};
 
 #[rstest]
 #[case("status:failed", &["del-tests", "del-tests/st-2"])]
@@ -156,4 +157,88 @@ fn what_is_sorted_by_state_begins_with_what_needs_somebody() {
     let mut deck = Deck::of(fleet());
     deck.press("o");
     assert_eq!(deck.rows().last().unwrap(), "del-old", "what is over comes last");
+}
+
+/// A monitor with so many delegations that no single turn looks at them all.
+fn large() -> Deck {
+    let mut deck = Deck::new();
+    let many = 3 * SLICE;
+    deck.tell((0..many).map(|nth| {
+        let (id, title) = if nth == many / 2 {
+            ("needle".to_owned(), "the needle".to_owned())
+        } else {
+            (nth.to_string(), format!("task {nth}"))
+        };
+        delegation(&format!("del-{id}")).titled(&title).is("done")
+    }));
+    deck.press("g");
+    deck
+}
+
+/// Lets the search go on as the loop does when nothing else is to be done; returns how often.
+fn search_on(deck: &mut Deck) -> usize {
+    let mut turns = 0;
+    while deck.app.ui.search.is_some() {
+        deck.app.tick(deck.clock);
+        turns += 1;
+    }
+    turns
+}
+
+#[test]
+fn a_search_of_many_rows_goes_on_between_frames_and_no_turn_looks_at_more_than_a_slice() {
+    let mut deck = large();
+    let first = deck.selected();
+    deck.press("/").type_in("needle");
+    assert_eq!(deck.selected(), first, "it has not looked at every row yet");
+    assert!(deck.text(120, 40).contains("searching"));
+    let turns = search_on(&mut deck);
+    assert_eq!(turns, 2, "each looks at {SLICE} rows, and the key had the first turn");
+    assert_eq!(deck.selected().unwrap(), "del-needle");
+}
+
+#[test]
+fn a_newer_search_takes_the_place_of_one_that_goes_on_and_escape_ends_it() {
+    let mut deck = large();
+    deck.press("/").type_in("needlx");
+    deck.press("backspace");
+    search_on(&mut deck);
+    assert_eq!(deck.selected().unwrap(), "del-needle");
+    deck.press("esc /").type_in("task");
+    assert!(deck.app.ui.search.is_some());
+    deck.press("esc");
+    assert!(deck.app.ui.search.is_none());
+}
+
+#[test]
+fn a_search_that_was_left_to_itself_says_that_nothing_matches() {
+    let mut deck = large();
+    deck.press("/").type_in("qqqq").press("enter");
+    assert_eq!(deck.said(), "", "it is not known yet");
+    search_on(&mut deck);
+    assert_eq!(deck.said(), "Nothing matches \"qqqq\".");
+    deck.press("n");
+    assert!(deck.app.ui.search.is_some());
+    search_on(&mut deck);
+    assert_eq!(deck.said(), "Nothing matches \"qqqq\".");
+}
+
+proptest::proptest! {
+    #[test]
+    fn what_is_found_in_slices_is_what_is_found_at_once(
+        titles in proptest::collection::vec("[a-c]{1,4}", 1..60),
+        text in "[a-c]{1,3}",
+        slice in 1usize..9,
+    ) {
+        let told = titles.iter().enumerate();
+        let deck = Deck::of(told.map(|(nth, title)| delegation(&format!("del-{nth}")).titled(title).is("done")));
+        let model = &deck.app.model;
+        for wanted in [Wanted::Best, Wanted::First] {
+            let search = || Search::new(&text, wanted, model.roots().collect());
+            let whole = search().look(model, usize::MAX);
+            let mut sliced = search();
+            let found = std::iter::from_fn(|| Some(sliced.look(model, slice))).find_map(|found| found);
+            proptest::prop_assert_eq!(whole, found);
+        }
+    }
 }

@@ -5,8 +5,9 @@ use std::time::Duration;
 use quarterdeck::model::fact::{About, Fact, NodeFact, UsageReport};
 use quarterdeck::model::status::StatusWord;
 use quarterdeck::model::usage::{Count, Tokens};
+use quarterdeck::monitor::app::effect::Effect;
 use quarterdeck::monitor::app::overview::{Overview, success};
-use quarterdeck::monitor::app::ui::View;
+use quarterdeck::monitor::app::ui::{Project, View};
 use quarterdeck::report::measure;
 
 use super::deck::{Deck, ENGINE, ago, delegation, fleet, now, step};
@@ -261,4 +262,66 @@ fn a_setting_is_changed_where_the_person_says_and_a_wrong_value_is_named() {
     let [Effect::Configure { value: None, layer: Layer::Project, .. }] = deck.effects.as_slice() else {
         panic!("{:?}", deck.effects)
     };
+}
+
+/// Two projects in one tree, each with an agent of its own.
+fn two_projects() -> Deck {
+    let mut deck = Deck::of([
+        delegation("del-a").titled("mine").is("running"),
+        step("del-a", "st-1").titled("broken").failed("no"),
+        super::deck::foreign("notes").titled("theirs").is("running"),
+    ]);
+    let project = |name: &str, agent: &str| Project {
+        name: name.into(),
+        agents: vec![agent.into(), "simulated".into()],
+    };
+    deck.app.ui.projects =
+        [(ENGINE, project("billing", "coder")), (super::deck::FOREIGN, project("shop", "painter"))].into();
+    deck
+}
+
+#[test]
+fn of_several_projects_each_row_says_whose_it_is() {
+    let mut deck = two_projects();
+    for (wide, high) in [(60, 20), (120, 40), (200, 60)] {
+        let text = deck.text(wide, high);
+        assert!(text.contains("billing › mine") && text.contains("shop › theirs"), "{text}");
+        assert!(!text.contains("billing › broken"), "its steps need not say it again: {text}");
+    }
+    deck.press("2");
+    let text = deck.text(120, 40);
+    assert!(text.contains("billing: mine") && text.contains("billing › mine › broken"), "{text}");
+    deck.app.ui.projects.clear();
+    assert!(!deck.text(120, 40).contains("billing: "), "a single project is not named on every row");
+}
+
+#[test]
+fn a_task_goes_to_the_project_of_the_selected_row_and_the_form_says_so() {
+    let mut deck = two_projects();
+    deck.press("D").type_in("do it");
+    let text = deck.text(120, 40);
+    assert!(
+        text.contains("It goes to billing.") && text.contains("coder") && !text.contains("painter"),
+        "{text}"
+    );
+    // What is selected behind the form may change: the task goes where the form said.
+    deck.tell([delegation("del-a").and(NodeFact::Gone)]);
+    deck.effects.clear();
+    deck.press("enter");
+    let [Effect::Delegate(source, _)] = deck.effects.as_slice() else { panic!("{:?}", deck.effects) };
+    assert_eq!(*source, Some(ENGINE));
+}
+
+#[test]
+fn the_diff_of_a_step_is_that_of_the_folder_it_works_in() {
+    let mut deck = two_projects();
+    deck.press("j v");
+    let asked = deck.effects.iter().find_map(|effect| {
+        let Effect::Diff { source, workspace, .. } = effect else { return None };
+        Some((*source, workspace.clone()))
+    });
+    assert_eq!(asked, Some((ENGINE, None)), "that of its project, where nothing else is told");
+    deck.effects.clear();
+    deck.press("G v");
+    assert!(!deck.effects.iter().any(|effect| matches!(effect, Effect::Diff { .. })), "{:?}", deck.effects);
 }

@@ -8,7 +8,7 @@ use super::deck::{Deck, fleet};
 use super::export::with_history;
 
 /// Each screen: its name, and the keys that lead to it.
-const SCREENS: [(&str, &str); 18] = [
+const SCREENS: [(&str, &str); 20] = [
     ("tree", ""),
     ("needs-me", "2"),
     ("needs-me-failure", "2 j j"),
@@ -23,7 +23,9 @@ const SCREENS: [(&str, &str); 18] = [
     ("retry", "/ c o n t r a c t enter R"),
     ("failure", "/ c o n t r a c t enter enter"),
     ("question", "/ p u s h enter enter"),
-    ("approve", "/ s p l i t enter a"),
+    ("approve", "/ s p l i t enter A"),
+    ("change-a-step", "/ s p l i t enter A e"),
+    ("failures", "/ i n v o i c e enter R"),
     ("delegate", "D"),
     ("export", "x"),
     ("keep-settings", "6 G enter"),

@@ -99,6 +99,8 @@ fn only_our_own_sequences(raw: &[u8]) {
     // What the shell says after it is not ours.
     let end = text.rfind("\u{1b}[?1049l").unwrap();
     let (drawn, after) = text.split_at(end);
+    // The terminal is asked for its ground, once.
+    let drawn = drawn.replacen(quarterdeck::monitor::term::ground::ASK, "", 1);
     let mut rest = drawn.chars().peekable();
     let mut sequences = 0;
     while let Some(c) = rest.next() {

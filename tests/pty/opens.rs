@@ -74,3 +74,28 @@ fn a_signal_to_end_quits_as_the_key_does() {
         screen.is_given_back();
     }
 }
+
+#[test]
+fn the_terminal_is_asked_for_its_ground_and_its_answer_is_no_key() {
+    let folder = empty_project();
+    let mut screen = Screen::run(quarterdeck(folder.path(), &[]));
+    screen.shows("Nothing is delegated here yet.");
+    let raw = String::from_utf8_lossy(&screen.raw()).into_owned();
+    let (asked, drawn) = (raw.find("\x1b]11;?\x1b\\"), raw.find("Quarterdeck"));
+    assert!(asked.is_some() && drawn < asked, "it is drawn, then asked: {drawn:?} {asked:?}");
+    // A light ground: everything is drawn anew for it, and the tab and the view stay as they were.
+    screen.keys("\x1b]11;rgb:ffff/ffff/ffff\x1b\\");
+    screen.wait_for("dark ink for a light ground", |screen| {
+        let (lines, columns) = screen.size();
+        let mut cells = (0..lines.get()).flat_map(|row| (0..columns.get()).map(move |column| (row, column)));
+        let letter = cells.find_map(|(row, column)| {
+            let cell = screen.cell(row, column)?;
+            (cell.contents() == "Q").then(|| cell.fgcolor())
+        });
+        matches!(letter, Some(vt100::Color::Rgb(red, green, blue)) if red.max(green).max(blue) < 0x80)
+    });
+    screen.shows("Nothing is delegated here yet.");
+    screen.keys("q");
+    screen.shows("left with 0");
+    screen.is_given_back();
+}

@@ -43,7 +43,7 @@ fn pause_stops_every_process_resume_continues_them_and_cancel_leaves_none() {
     assert!(all(&deck, |state| state != 'T'), "{:?}\n{}", deck.processes(), screen.text());
     screen.keys("c");
     screen.shows("enter cancel it");
-    screen.shows("1 with a process");
+    screen.shows("1 agent with 1 process");
     screen.keys("not today\r");
     screen.shows(&format!("cancel {id}: confirmed"));
     assert_eq!(deck.processes(), [], "also the one that left its family\n{}", screen.text());

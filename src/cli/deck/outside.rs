@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::logs::LogFollower;
-use super::{Watched, Whose, elsewhere};
+use super::{Watched, Whose, elsewhere, git};
 use crate::cli::natives::Transcript;
 use crate::cli::{ask, config, delegate, mind, natives, shown, working_folder};
 use crate::config::Layer;
@@ -16,6 +16,7 @@ use crate::config::keys::Key;
 use crate::control::{Control, Signalled, Target};
 use crate::model::command::Command;
 use crate::model::fact::{About, Fact};
+use crate::model::id::SessionId;
 use crate::model::key::SourceId;
 use crate::model::record::Record;
 use crate::monitor::app::effect::{Effect, Handover, News, PastEntry, SavePlace};
@@ -32,8 +33,6 @@ use crate::store::history::Cursor;
 const PATIENCE: Duration = Duration::from_mins(10);
 /// How much of the history is read for one look.
 const PAST: usize = 500;
-/// A diff that is longer is cut: nobody reads it on a panel.
-const LONGEST_DIFF: usize = 1 << 20;
 
 /// The hands of the monitor.
 pub(super) struct Hands {
@@ -115,7 +114,31 @@ impl Hands {
         });
     }
 
-    fn follow(&mut self, ticket: u64, session: Option<(SourceId, crate::model::id::SessionId)>) {
+    /// Returns where work was done: in these folders, or where none is told in that of the project. Elsewhere
+    /// there is none to look at.
+    fn work_folders(&self, source: SourceId, told: Vec<String>) -> Option<Vec<PathBuf>> {
+        let Some(Whose::Here(folder)) = self.whose(source) else { return None };
+        let project = folder.project().to_owned();
+        if told.is_empty() {
+            return Some(vec![project]);
+        }
+        Some(told.into_iter().map(|one| project.join(one)).collect())
+    }
+
+    /// Finds the file of a log that is to be opened, or says why there is none; anything else stays as it is.
+    pub fn located(&self, effect: Effect) -> Result<Effect, String> {
+        let Effect::EditLog { source, session } = effect else { return Ok(effect) };
+        match self.whose(source) {
+            Some(Whose::Here(folder)) => {
+                let path = folder.session_dir(session.as_str()).map_err(|error| error.to_string())?;
+                Ok(Effect::Edit(path.join("log.jsonl")))
+            }
+            Some(Whose::Elsewhere(_)) => Err("its log is on another machine".into()),
+            None => Err("the folder of its engine is not known here".into()),
+        }
+    }
+
+    fn follow(&mut self, ticket: u64, session: Option<(SourceId, SessionId)>) {
         self.log = None;
         let Some((source, session)) = session else { return };
         let started = match self.whose(source) {
@@ -161,13 +184,19 @@ impl Outside for Hands {
                 let whose = self.whose(target.source);
                 self.spawn(move |_| News::Explained { ticket, lines: explain(whose.as_ref(), &target) });
             }
+            Effect::Changes { ticket, source, workspaces } => {
+                let folders = self.work_folders(source, workspaces);
+                self.spawn(move |_| News::Changes { ticket, text: git::uncommitted(folders.as_deref()) });
+            }
             Effect::Follow { ticket, session } => self.follow(ticket, session),
             Effect::History { ticket } => {
                 let folders = self.folders();
                 self.spawn(move |_| history(ticket, &folders));
             }
-            Effect::Diff { ticket, workspace } => {
-                self.spawn(move |_| News::Diff { ticket, text: diff(&workspace) });
+            Effect::Diff { ticket, source, workspace } => {
+                let folder = self.work_folders(source, workspace.into_iter().collect());
+                let folder = folder.and_then(|folders| folders.into_iter().next());
+                self.spawn(move |_| News::Diff { ticket, text: git::diff(folder.as_deref()) });
             }
             Effect::Delegate(source, handover) => {
                 let Some(whose) = self.one(source) else {
@@ -175,7 +204,7 @@ impl Outside for Hands {
                 };
                 self.spawn(move |_| match hand_over(&whose, &handover) {
                     Ok(id) => News::Said { text: format!("Delegated as {id}."), is_error: false },
-                    Err(why) => News::NotDelegated { handover, why },
+                    Err(why) => News::NotDelegated { source, handover, why },
                 });
             }
             Effect::Export { name, text } => self.spawn(move |_| export(&name, &text)),
@@ -198,6 +227,7 @@ impl Outside for Hands {
             // These concern the terminal, and were done there.
             Effect::Copy(_)
             | Effect::Edit(_)
+            | Effect::EditLog { .. }
             | Effect::Attach { .. }
             | Effect::Mouse(_)
             | Effect::Redraw
@@ -296,20 +326,6 @@ fn past_entry(record: &Record) -> PastEntry {
         steps: node.map_or(0, |node| node.children().len()),
         record: serde_json::to_string(record).unwrap_or_default().into(),
     }
-}
-
-fn diff(workspace: &str) -> Result<String, String> {
-    let output = std::process::Command::new("git")
-        .args(["-C", workspace, "--no-optional-locks", "diff", "--no-color", "--no-ext-diff", "HEAD"])
-        .stdin(std::process::Stdio::null())
-        .output()
-        .map_err(|error| format!("git cannot be run: {error}"))?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
-    }
-    let text = String::from_utf8_lossy(&output.stdout);
-    let cut = text.floor_char_boundary(LONGEST_DIFF);
-    Ok(text.get(..cut).unwrap_or_default().to_owned())
 }
 
 fn export(name: &str, text: &str) -> News {

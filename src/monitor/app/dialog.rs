@@ -3,12 +3,18 @@
 
 pub mod answer;
 pub mod ask;
+pub mod cancel;
+pub mod failure;
+pub mod proposal;
+
+use std::borrow::Cow;
 
 use tui_input::Input;
 
 use crate::control::{Control, Signalled, Target};
 use crate::model::NodeIx;
 use crate::model::id::QuestionId;
+use crate::model::key::SourceId;
 
 /// A dialog.
 #[derive(Debug, Clone)]
@@ -23,6 +29,8 @@ pub struct Form {
     pub yes: &'static str,
     /// The question whose answer fills the notes, such as a preview.
     pub ticket: Option<u64>,
+    /// The first line that is shown, where a person scrolled; else the field that has the keys is in sight.
+    pub scroll: Option<usize>,
 }
 
 /// What a form is for.
@@ -30,12 +38,20 @@ pub struct Form {
 pub enum Purpose {
     /// A command on these.
     Control(Control, Vec<Target>),
+    /// What is to end: these, and where a person says so those that wait for them.
+    Cancel {
+        targets: Vec<Target>,
+        dependants: Vec<Target>,
+    },
     /// What to do about a failure.
-    Failure(NodeIx, Vec<Target>),
+    Failure(Failed),
+    /// What to change of the proposed step with this number, in the form behind this one.
+    EditStep(usize),
     Answer(Target, QuestionId),
     /// Signals to these processes.
     Signal(Control, Vec<Signalled>),
-    Delegate,
+    /// A task for the engine of this source, where it is known which.
+    Delegate(Option<SourceId>),
     /// Where to keep a setting.
     Save(String),
     /// In which form to write it to a file.
@@ -43,6 +59,20 @@ pub enum Purpose {
     /// Nothing but to be read.
     Read,
 }
+
+/// What failed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failed {
+    pub ix: NodeIx,
+    pub target: Target,
+    /// Its steps that failed, each with the field that is about it; none where it is a step itself.
+    pub steps: Vec<(Label, Target)>,
+    /// Whether it is over, so that a command to the whole reaches what was cut off with it.
+    pub is_over: bool,
+}
+
+/// What a field is called: by this it is found again.
+pub type Label = Cow<'static, str>;
 
 /// What is written to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +96,8 @@ pub enum Format {
 pub struct Note {
     pub tone: Tone,
     pub text: String,
+    /// The question whose answer takes the place of this.
+    pub ticket: Option<u64>,
 }
 
 /// How a note is meant.
@@ -80,7 +112,7 @@ pub enum Tone {
 
 impl Note {
     pub fn new(tone: Tone, text: impl Into<String>) -> Self {
-        Self { tone, text: text.into() }
+        Self { tone, text: text.into(), ticket: None }
     }
 }
 
@@ -88,11 +120,11 @@ impl Note {
 #[derive(Debug, Clone)]
 pub enum Field {
     /// One of several.
-    Choice { label: &'static str, options: Vec<Choice>, at: usize },
+    Choice { label: Label, options: Vec<Choice>, at: usize },
     /// Some of several.
-    Checks { label: &'static str, items: Vec<Check>, at: usize },
+    Checks { label: Label, items: Vec<Check>, at: usize },
     /// A line of text.
-    Text { label: &'static str, hint: &'static str, input: Input },
+    Text { label: Label, hint: &'static str, input: Input },
 }
 
 /// One of several choices.
@@ -101,50 +133,68 @@ pub struct Choice {
     pub word: &'static str,
     pub label: String,
     pub note: String,
+    /// Why it cannot be chosen.
+    pub why_not: Option<&'static str>,
 }
 
 /// Something to tick.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Check {
     pub is_on: bool,
     pub id: String,
     pub label: String,
+    pub agent: Option<String>,
     pub note: String,
-    /// What it is estimated to cost, for the totals: milliseconds.
-    pub estimate_ms: Option<u64>,
+    /// The ids of those that come before it.
+    pub after: Vec<String>,
+    /// What it is estimated to take, for the totals.
+    pub estimate: Estimate,
+    /// Whether a person changed its label, and its agent.
+    pub is_retitled: bool,
+    pub is_reassigned: bool,
+}
+
+/// What something is estimated to take; what nobody estimated is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Estimate {
+    pub ms: Option<u64>,
+    pub tokens: Option<u64>,
+    pub dollars: Option<f64>,
 }
 
 impl Field {
     /// Makes a line of text.
-    pub fn text(label: &'static str, hint: &'static str) -> Self {
-        Self::Text { label, hint, input: Input::default() }
+    pub fn text(label: impl Into<Label>, hint: &'static str) -> Self {
+        Self::Text { label: label.into(), hint, input: Input::default() }
     }
 
     /// Makes a choice of several; the first is chosen.
-    pub fn choice(label: &'static str, options: Vec<Choice>) -> Self {
-        Self::Choice { label, options, at: 0 }
+    pub fn choice(label: impl Into<Label>, options: Vec<Choice>) -> Self {
+        Self::Choice { label: label.into(), options, at: 0 }
     }
 }
 
 impl Choice {
     pub fn new(word: &'static str, label: impl Into<String>, note: impl Into<String>) -> Self {
-        Self { word, label: label.into(), note: note.into() }
+        Self { word, label: label.into(), note: note.into(), why_not: None }
+    }
+
+    /// Makes one that is shown, and says why it cannot be chosen.
+    pub fn unavailable(word: &'static str, label: impl Into<String>, why: &'static str) -> Self {
+        Self { why_not: Some(why), ..Self::new(word, label, why) }
     }
 }
 
 impl Form {
+    /// Makes a form.
+    pub fn new(purpose: Purpose, title: impl Into<String>, yes: &'static str) -> Self {
+        let (notes, fields) = (Vec::new(), Vec::new());
+        Self { purpose, title: title.into(), notes, fields, focus: 0, yes, ticket: None, scroll: None }
+    }
+
     /// Makes a form that only tells something.
     pub fn message(title: impl Into<String>, notes: Vec<Note>) -> Self {
-        let title = title.into();
-        Self {
-            purpose: Purpose::Read,
-            title,
-            notes,
-            fields: Vec::new(),
-            focus: 0,
-            yes: "close",
-            ticket: None,
-        }
+        Self { notes, ..Self::new(Purpose::Read, title, "close") }
     }
 
     /// Returns the field that the keys go to.
@@ -198,23 +248,32 @@ impl Form {
         }
     }
 
-    /// Returns the word of a choice.
-    pub fn chosen(&self, label: &str) -> Option<&'static str> {
+    /// Returns what is chosen in a field.
+    fn choice(&self, label: &str) -> Option<&Choice> {
         self.fields.iter().find_map(|field| match field {
-            Field::Choice { label: own, options, at } if *own == label => {
-                options.get(*at).map(|one| one.word)
-            }
+            Field::Choice { label: own, options, at } if own == label => options.get(*at),
             Field::Choice { .. } | Field::Checks { .. } | Field::Text { .. } => None,
         })
     }
 
+    /// Returns the word of a choice.
+    pub fn chosen(&self, label: &str) -> Option<&'static str> {
+        self.choice(label).map(|one| one.word)
+    }
+
     /// Returns what a choice is called on screen.
     pub fn chosen_label(&self, label: &str) -> Option<&str> {
+        self.choice(label).map(|one| one.label.as_str())
+    }
+
+    /// Returns what is chosen although it cannot be, and why it cannot.
+    pub fn unavailable(&self) -> Option<(&str, &'static str)> {
         self.fields.iter().find_map(|field| match field {
-            Field::Choice { label: own, options, at } if *own == label => {
-                options.get(*at).map(|one| one.label.as_str())
+            Field::Choice { options, at, .. } => {
+                let one = options.get(*at)?;
+                Some((one.label.as_str(), one.why_not?))
             }
-            Field::Choice { .. } | Field::Checks { .. } | Field::Text { .. } => None,
+            Field::Checks { .. } | Field::Text { .. } => None,
         })
     }
 
@@ -222,8 +281,8 @@ impl Form {
     pub fn fill(&mut self, label: &str, value: &str) {
         for field in &mut self.fields {
             match field {
-                Field::Text { label: own, input, .. } if *own == label => *input = value.into(),
-                Field::Choice { label: own, options, at } if *own == label => {
+                Field::Text { label: own, input, .. } if own == label => *input = value.into(),
+                Field::Choice { label: own, options, at } if own == label => {
                     let by_name = options.iter().position(|one| one.label == value);
                     let found = by_name.or_else(|| options.iter().position(|one| one.word == value));
                     *at = found.unwrap_or(0);
@@ -236,10 +295,18 @@ impl Form {
     /// Returns what was typed, if anything was.
     pub fn typed(&self, label: &str) -> Option<String> {
         self.fields.iter().find_map(|field| match field {
-            Field::Text { label: own, input, .. } if *own == label => {
+            Field::Text { label: own, input, .. } if own == label => {
                 Some(input.value().trim().to_owned()).filter(|text| !text.is_empty())
             }
             Field::Choice { .. } | Field::Checks { .. } | Field::Text { .. } => None,
+        })
+    }
+
+    /// Returns the thing to tick with this number.
+    pub fn check_mut(&mut self, at: usize) -> Option<&mut Check> {
+        self.fields.iter_mut().find_map(|field| match field {
+            Field::Checks { items, .. } => items.get_mut(at),
+            Field::Choice { .. } | Field::Text { .. } => None,
         })
     }
 

@@ -14,6 +14,7 @@ use crate::model::command::Command;
 use crate::model::id::{CommandId, SessionId};
 use crate::model::key::SourceId;
 use crate::model::time::Stamp;
+use crate::monitor::term::ground::Ground;
 use crate::source::feed::Batch;
 
 /// Something to be done outside.
@@ -37,6 +38,12 @@ pub enum Effect {
         ticket: u64,
         target: Target,
     },
+    /// Count what is changed in these folders and not committed; none is the project of this source.
+    Changes {
+        ticket: u64,
+        source: SourceId,
+        workspaces: Vec<String>,
+    },
     /// Follow the log of a session instead of the one before; `None` follows none.
     Follow {
         ticket: u64,
@@ -46,10 +53,11 @@ pub enum Effect {
     History {
         ticket: u64,
     },
-    /// Read what a session changed, by file.
+    /// Read what was changed in a folder, by file; without one in that of the project of this source.
     Diff {
         ticket: u64,
-        workspace: String,
+        source: SourceId,
+        workspace: Option<String>,
     },
     /// Hand a task over, as `quarterdeck delegate` would: to the engine of this source, where there are several.
     Delegate(Option<SourceId>, Box<Handover>),
@@ -62,6 +70,11 @@ pub enum Effect {
     },
     /// Open something in the person's editor, and come back.
     Edit(PathBuf),
+    /// Open the log of a session there, and come back.
+    EditLog {
+        source: SourceId,
+        session: SessionId,
+    },
     /// Run the agent's own program on a session, and come back.
     Attach {
         argv: Vec<String>,
@@ -123,9 +136,11 @@ pub enum News {
     /// What became of a signal: its proof, or why not.
     Signalled { id: CommandId, done: Result<String, String> },
     /// A task could not be handed over: nothing of it is lost.
-    NotDelegated { handover: Box<Handover>, why: String },
+    NotDelegated { source: Option<SourceId>, handover: Box<Handover>, why: String },
     /// What a command would touch.
     Previewed { ticket: u64, lines: Vec<String> },
+    /// What is changed and not committed, in words.
+    Changes { ticket: u64, text: String },
     /// Why something does not run.
     Explained { ticket: u64, lines: Vec<String> },
     /// More of the log that is followed.
@@ -140,6 +155,8 @@ pub enum News {
     Nothing,
     /// A theme or key file was changed.
     ThemeChanged,
+    /// The terminal told what its ground is.
+    Ground(Ground),
 }
 
 /// One line of a session's log, with when it was made.

@@ -135,6 +135,12 @@ impl Needs {
         self.order.iter().map(|(need, _, ix)| (*need, *ix))
     }
 
+    /// Returns those with this need, the one that has waited longest first.
+    pub fn of(&self, need: Need) -> impl Iterator<Item = NodeIx> {
+        let before: usize = self.counts.iter().take(need as usize).sum();
+        self.order.iter().skip(before).take(self.count(need)).map(|(.., ix)| *ix)
+    }
+
     /// Returns where a node stands.
     pub fn position(&self, ix: NodeIx) -> Option<usize> {
         let (need, since) = self.known.get(&ix)?;

@@ -44,6 +44,8 @@ pub struct App {
     pub keys: Keymap,
     /// Sources that have not yet told all that was there.
     pub unread: usize,
+    /// The theme that was taken because nobody named one: the terminal's ground may choose another.
+    pub fallback: Option<&'static str>,
     /// Makes a theme of a name, at the terminal's depth of colour.
     pub themes: Box<dyn Fn(&str) -> Theme + Send>,
     is_dirty: bool,
@@ -73,7 +75,8 @@ pub struct Incoming {
 
 impl App {
     pub fn new(ui: Ui, theme: Theme, keys: Keymap, themes: Box<dyn Fn(&str) -> Theme + Send>) -> Self {
-        Self { model: Model::default(), ui, theme, keys, unread: 1, themes, is_dirty: true, drawn_at: None }
+        let model = Model::default();
+        Self { model, ui, theme, keys, unread: 1, fallback: None, themes, is_dirty: true, drawn_at: None }
     }
 
     /// Draws a frame into a buffer.
@@ -187,12 +190,25 @@ impl App {
                 self.retheme();
                 Vec::new()
             }
+            News::Ground(ground) => {
+                // Only where nobody has chosen one, also not by a key in the meantime.
+                if self.fallback.is_some() && self.ui.settings.theme.as_deref() == self.fallback {
+                    self.fallback = Some(ground.theme());
+                    self.ui.settings.theme = Some(ground.theme().into());
+                    self.retheme();
+                }
+                Vec::new()
+            }
             other => update::news(&mut self.ui, Ctx { model: &self.model, now }, other),
         }
     }
 
-    /// Lets time pass.
+    /// Lets time pass, or goes on with what could not be done at once.
     pub fn tick(&mut self, now: Stamp) -> Vec<Effect> {
+        if self.ui.search.is_some() {
+            self.is_dirty = true;
+            return update::search(&mut self.ui, Ctx { model: &self.model, now });
+        }
         let delta = self.model.advance(now);
         let before = (self.ui.toasts.len(), self.ui.outbox.sent.len());
         update::tick(&mut self.ui, &self.model, now);
@@ -242,7 +258,12 @@ pub async fn run(
             app.is_dirty = false;
             drawn_at = Some(Instant::now());
         }
-        let wake = if app.is_dirty { frame_at } else { Instant::now() + app.patience() };
+        let wake = match (app.ui.search.is_some(), app.is_dirty) {
+            // Keys and news come first: what is left of the time goes on with the search.
+            (true, _) => Instant::now(),
+            (false, true) => frame_at,
+            (false, false) => Instant::now() + app.patience(),
+        };
         let effects = tokio::select! {
             biased;
             leave = incoming.end.recv() => return Ok(leave.unwrap_or(Leave::Quit)),
@@ -262,7 +283,9 @@ pub async fn run(
         for effect in effects {
             match effect {
                 Effect::Quit => return Ok(Leave::Quit),
-                Effect::Suspend | Effect::Edit(_) | Effect::Attach { .. } => return Ok(Leave::For(effect)),
+                Effect::Suspend | Effect::Edit(_) | Effect::EditLog { .. } | Effect::Attach { .. } => {
+                    return Ok(Leave::For(effect));
+                }
                 Effect::Redraw => {
                     app.retheme();
                     stage.perform(&effect)?;

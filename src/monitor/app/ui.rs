@@ -1,7 +1,7 @@
 //! Everything the screen needs beside the model, in one plain struct. Changed by `update` alone; a frame writes
 //! back where it drew what, and nothing else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ratatui::layout::Rect;
 use tui_input::Input;
@@ -13,6 +13,8 @@ use super::log::Log;
 use super::needs::Needs;
 use super::overview::Overview;
 use super::past::Past;
+pub use super::screens::{Pane, Sort, Tab, View};
+use super::search::Search;
 use super::sent::Outbox;
 use super::sessions::Sessions;
 use super::stance::Stances;
@@ -26,87 +28,6 @@ use crate::model::time::Stamp;
 use crate::model::tree::Fold;
 use crate::model::{Model, NodeIx};
 use crate::monitor::input::key::Key;
-
-/// The six screens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum View {
-    Tree,
-    NeedsMe,
-    Overview,
-    History,
-    Sessions,
-    Settings,
-}
-
-impl View {
-    /// All of them, in the order of their keys.
-    pub const ALL: [Self; 6] =
-        [Self::Tree, Self::NeedsMe, Self::Overview, Self::History, Self::Sessions, Self::Settings];
-
-    /// Returns its name on screen.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Tree => "Tree",
-            Self::NeedsMe => "Needs me",
-            Self::Overview => "Overview",
-            Self::History => "History",
-            Self::Sessions => "Sessions",
-            Self::Settings => "Settings",
-        }
-    }
-}
-
-/// The tabs of the panel beside the tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Tab {
-    Why,
-    Thoughts,
-    Output,
-    Diff,
-    Result,
-    Handoff,
-    Events,
-}
-
-impl Tab {
-    /// All of them, in order.
-    pub const ALL: [Self; 7] =
-        [Self::Why, Self::Thoughts, Self::Output, Self::Diff, Self::Result, Self::Handoff, Self::Events];
-
-    /// Returns its name on screen.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Why => "Why",
-            Self::Thoughts => "Thoughts",
-            Self::Output => "Output",
-            Self::Diff => "Diff",
-            Self::Result => "Result",
-            Self::Handoff => "Handoff",
-            Self::Events => "Events",
-        }
-    }
-
-    /// Returns whether what is new comes at its end, so that it is worth following there.
-    pub fn follows_end(self) -> bool {
-        matches!(self, Self::Thoughts | Self::Output | Self::Events)
-    }
-
-    /// Returns the tab `by` places on, around the end.
-    #[must_use]
-    pub fn shifted(self, by: isize) -> Self {
-        let count = Self::ALL.len();
-        let at = Self::ALL.iter().position(|tab| *tab == self).unwrap_or(0);
-        let at = (at + count).saturating_add_signed(by) % count;
-        Self::ALL.get(at).copied().unwrap_or(self)
-    }
-}
-
-/// Where the keys go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pane {
-    Tree,
-    Panel,
-}
 
 /// What lies over the screen, the topmost last.
 #[derive(Debug, Clone)]
@@ -140,46 +61,6 @@ pub struct Prompt {
 pub enum PromptKind {
     Find,
     Filter,
-}
-
-/// The order of the roots.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Sort {
-    /// As they came.
-    #[default]
-    Created,
-    /// What needs somebody first, then what is live, then what is over.
-    State,
-    /// The latest sign of life first.
-    Recent,
-    /// The dearest first.
-    Cost,
-    Title,
-}
-
-impl Sort {
-    /// Returns its name on screen.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::State => "state",
-            Self::Recent => "recent",
-            Self::Cost => "cost",
-            Self::Title => "title",
-        }
-    }
-
-    /// Returns the next one.
-    #[must_use]
-    pub fn next(self) -> Self {
-        match self {
-            Self::Created => Self::State,
-            Self::State => Self::Recent,
-            Self::Recent => Self::Cost,
-            Self::Cost => Self::Title,
-            Self::Title => Self::Created,
-        }
-    }
 }
 
 /// Something said in passing.
@@ -255,12 +136,23 @@ pub struct Drawn {
     pub help_most: usize,
     /// How many lines of it are seen at once.
     pub help_height: usize,
+    /// Which line of the dialog in front is its first on screen, how far it can be scrolled, and how many lines of
+    /// it are seen at once.
+    pub form: Scrolled,
     /// Whether something on screen works, and so moves by itself.
     pub is_live: bool,
     /// Whether something on screen waits, and the time that it has waited is shown.
     pub counts: bool,
     /// Keys at the foot that were cut.
     pub is_narrow: bool,
+}
+
+/// How far something is scrolled that is taller than its place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Scrolled {
+    pub from: usize,
+    pub most: usize,
+    pub height: usize,
 }
 
 /// The list of a view other than the tree.
@@ -273,6 +165,13 @@ pub struct List {
 
 /// What a node changed: whose, the number of the question, and the answer once it is there.
 pub type Diff = (NodeIx, u64, Option<Result<String, String>>);
+
+/// One of several projects that are watched at once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Project {
+    pub name: String,
+    pub agents: Vec<String>,
+}
 
 /// Everything the screen needs beside the model.
 #[derive(Debug)]
@@ -293,6 +192,8 @@ pub struct Ui {
     pub lists: [List; 6],
     pub layers: Vec<Layer>,
     pub found: String,
+    /// The search that has not looked at every row yet.
+    pub search: Option<Search>,
     pub filter: String,
     pub sort: Sort,
     /// Where a range of marks began.
@@ -303,6 +204,8 @@ pub struct Ui {
     pub settings: Settings,
     /// The agents that a task can be handed to; none where they are not known.
     pub agents: Vec<String>,
+    /// Whose sources these are, where there are several.
+    pub projects: BTreeMap<SourceId, Project>,
     pub totals: Totals,
     pub needs: Needs,
     pub stances: Stances,
@@ -340,6 +243,7 @@ impl Ui {
             lists: Default::default(),
             layers: Vec::new(),
             found: String::new(),
+            search: None,
             filter: String::new(),
             sort: Sort::Created,
             anchor: None,
@@ -348,6 +252,7 @@ impl Ui {
             toasts: Vec::new(),
             settings,
             agents: Vec::new(),
+            projects: BTreeMap::new(),
             totals: Totals::default(),
             needs: Needs::default(),
             stances: Stances::default(),
@@ -488,6 +393,21 @@ impl Ui {
         let ix = self.tree.selected?;
         let root = model.ancestors(ix).last().unwrap_or(ix);
         model.get(root)?.sources().first().copied()
+    }
+
+    /// Returns the project that a node belongs to, where there are several.
+    pub fn project_of(&self, model: &Model, ix: NodeIx) -> Option<&Project> {
+        if self.projects.len() < 2 {
+            return None;
+        }
+        let root = model.ancestors(ix).last().unwrap_or(ix);
+        model.get(root)?.sources().iter().find_map(|source| self.projects.get(source))
+    }
+
+    /// Returns the agents that a task for this source can be handed to.
+    pub fn agents_of(&self, source: Option<SourceId>) -> &[String] {
+        let project = source.and_then(|source| self.projects.get(&source));
+        project.map_or(&self.agents, |project| &project.agents)
     }
 
     /// Returns the nodes that a command acts on: those of the marked ones that the view shows, else the

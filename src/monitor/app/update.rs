@@ -13,11 +13,12 @@ mod past;
 mod settings;
 mod tools;
 
-pub use find::matches;
+pub use find::search;
 pub use layer::{key, paste};
 pub use motion::follow;
 pub use news::{changed, news, tick};
 pub use settings::{SETTINGS, Setting, Told, new_value, of_engine};
+pub use tools::{attachable, opens};
 
 use super::effect::Effect;
 use super::ui::{Layer, Ui, View};
@@ -64,7 +65,8 @@ pub fn update(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
         Action::Cancel => control::control(ui, cx, Control::Cancel),
         Action::Retry => control::control(ui, cx, Control::Retry),
         Action::Skip => control::control(ui, cx, Control::Skip),
-        Action::Approve | Action::ApproveChanged => control::control(ui, cx, Control::Approve),
+        Action::Approve => control::approve(ui, cx),
+        Action::ApproveChanged => control::control(ui, cx, Control::Approve),
         Action::Reject => control::reject(ui, cx),
         Action::Answer => control::answer(ui, cx),
         Action::Tell => control::control(ui, cx, Control::Tell),
@@ -107,7 +109,8 @@ pub fn update(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
         | Action::DialogPrevious
         | Action::DialogUp
         | Action::DialogDown
-        | Action::DialogToggle => layer::act(ui, cx, action),
+        | Action::DialogToggle
+        | Action::DialogEdit => layer::act(ui, cx, action),
     }
 }
 

@@ -155,6 +155,7 @@ actions! {
         DialogUp "dialog-up" "go to the choice above",
         DialogDown "dialog-down" "go to the choice below",
         DialogToggle "dialog-toggle" "tick or untick",
+        DialogEdit "dialog-edit" "change the title or the agent of a step",
     }
 }
 

@@ -8,11 +8,12 @@ use ratatui::widgets::{Clear, Widget};
 use tui_input::Input;
 
 use super::Scene;
-use super::text::{fit, put, put_line, span, width, wrap};
+use super::text::{Side, fit, put, put_column, put_line, span, width, wrap};
 use super::theme::Role;
+use crate::monitor::app::dialog::proposal::{gaps, totals};
 use crate::monitor::app::dialog::{Check, Choice, Field, Form, Tone};
 use crate::monitor::app::filter;
-use crate::monitor::app::ui::{Palette, Prompt, PromptKind};
+use crate::monitor::app::ui::{Palette, Prompt, PromptKind, Scrolled};
 use crate::monitor::app::update::palette::matching;
 use crate::monitor::input::action::Action;
 use crate::monitor::input::keymap::Context;
@@ -42,8 +43,8 @@ pub fn overlay(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, title: &str, siz
     Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }
 }
 
-/// Draws a form.
-pub fn form(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, form: &Form) {
+/// Draws a form; returns how far it is scrolled. One that is taller than the screen says so on its frame.
+pub fn form(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, form: &Form) -> Scrolled {
     let wide = WIDEST.min(area.width);
     let text_width = usize::from(wide.saturating_sub(4));
     let mut lines = Vec::new();
@@ -74,11 +75,21 @@ pub fn form(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, form: &Form) {
     let body = Rect { height: inner.height.saturating_sub(2), ..inner };
     let room = usize::from(body.height);
     // A form that is taller than the screen shows the field that has the keys.
-    let from = focus.end.saturating_sub(room).min(lines.len().saturating_sub(room));
+    let most = lines.len().saturating_sub(room);
+    let from = form.scroll.unwrap_or(focus.end.saturating_sub(room)).min(most);
     for (line, y) in lines.iter().skip(from).zip(body.top()..body.bottom()) {
         put_line(buf, Rect { y, height: 1, ..body }, line);
     }
     buttons(inner, buf, scene, form);
+    if most > 0 && inner.height > 2 {
+        let place = Rect { y: inner.bottom() - 2, height: 1, ..inner };
+        let key =
+            scene.keys.keys_of(Context::Dialog, Action::PageDown).into_iter().next().unwrap_or_default();
+        let to = (from + room).min(lines.len());
+        let seen = format!("{key} lines {} to {to} of {}", from + 1, lines.len());
+        put_column(buf, place, &seen, scene.style(Role::Faint), Side::Right);
+    }
+    Scrolled { from, most, height: room }
 }
 
 /// The last line of a form: what its keys do.
@@ -101,6 +112,7 @@ fn buttons(inner: Rect, buf: &mut Buffer, scene: &Scene<'_>, form: &Form) {
     }
     if form.fields.iter().any(|field| matches!(field, Field::Checks { .. })) {
         hint(Action::DialogToggle, "tick");
+        hint(Action::DialogEdit, "change");
     }
 }
 
@@ -113,6 +125,15 @@ fn field_lines(scene: &Scene<'_>, field: &Field, has_keys: bool, room: usize) ->
         Field::Text { label: name, hint, input } => {
             vec![label(name), text_line(scene, input, hint, has_keys, room)]
         }
+        Field::Choice { label: name, options, at } if fits_a_line(options, room) => {
+            let choices = options.iter().enumerate();
+            let spans = choices.flat_map(|(nth, option)| choice(scene, option, nth == *at, has_keys).spans);
+            // What has nothing to say beside its name needs no line of its own.
+            vec![
+                label(name),
+                Line::from(spans.filter(|span| !span.content.trim().is_empty()).collect::<Vec<_>>()),
+            ]
+        }
         Field::Choice { label: name, options, at } => {
             let mut lines = vec![label(name)];
             lines.extend(
@@ -121,13 +142,12 @@ fn field_lines(scene: &Scene<'_>, field: &Field, has_keys: bool, room: usize) ->
             lines
         }
         Field::Checks { label: name, items, at } => {
-            let ticked: Vec<&Check> = items.iter().filter(|item| item.is_on).collect();
-            let estimate: u64 = ticked.iter().filter_map(|item| item.estimate_ms).sum();
-            let total = match estimate {
-                0 => String::new(),
-                ms => format!(", ~{}", super::pace::coarse(std::time::Duration::from_millis(ms))),
-            };
-            let mut lines = vec![label(&format!("{name}: {} of {}{total}", ticked.len(), items.len()))];
+            let ticked = items.iter().filter(|item| item.is_on);
+            let count = ticked.clone().count();
+            let mut lines = vec![label(&format!("{name}: {count} of {}", items.len()))];
+            lines.push(Line::from(span(format!("  {}", totals(ticked)), scene.style(Role::Tokens))));
+            let gaps = gaps(items).map(|gaps| Line::from(span(format!("  {gaps}"), scene.style(Role::Warn))));
+            lines.extend(gaps);
             lines.extend(
                 items.iter().enumerate().map(|(nth, item)| check(scene, item, nth == *at && has_keys)),
             );
@@ -136,12 +156,21 @@ fn field_lines(scene: &Scene<'_>, field: &Field, has_keys: bool, room: usize) ->
     }
 }
 
+/// Returns whether choices that are only a name each fit beside one another.
+fn fits_a_line(options: &[Choice], room: usize) -> bool {
+    /// Two blanks, a dot and a blank.
+    const DOT: usize = 4;
+    options.iter().all(|option| option.note.is_empty())
+        && options.iter().map(|option| width(&option.label) + DOT).sum::<usize>() <= room
+}
+
 fn choice(scene: &Scene<'_>, option: &Choice, is_chosen: bool, has_keys: bool) -> Line<'static> {
     let (dot, style) = match (is_chosen, has_keys) {
         (true, true) => (scene.sign("◉ ", "(*) "), scene.style(Role::Text).add_modifier(Modifier::BOLD)),
         (true, false) => (scene.sign("◉ ", "(*) "), scene.style(Role::Text)),
         (false, _) => (scene.sign("○ ", "( ) "), scene.style(Role::Dim)),
     };
+    let style = if option.why_not.is_some() { scene.style(Role::Faint) } else { style };
     Line::from(vec![
         span(format!("  {dot}{}", option.label), style),
         span(format!("  {}", option.note), scene.style(Role::Faint)),
@@ -155,7 +184,14 @@ fn check(scene: &Scene<'_>, item: &Check, is_pointed: bool) -> Line<'static> {
         style = style.add_modifier(Modifier::BOLD).patch(scene.style(Role::Accent));
     }
     let label = span(format!("  {tick}{}", item.label), style);
-    Line::from(vec![label, span(format!("  {}", item.note), scene.style(Role::Faint))])
+    let agent = item.agent.as_ref().map(|agent| format!("  {agent}")).unwrap_or_default();
+    let changed = if item.is_retitled || item.is_reassigned { "  changed" } else { "" };
+    Line::from(vec![
+        label,
+        span(agent, scene.style(Role::Dim)),
+        span(changed, scene.style(Role::Warn)),
+        span(format!("  {}", item.note), scene.style(Role::Faint)),
+    ])
 }
 
 /// A line of text with its cursor.
@@ -180,18 +216,28 @@ fn with_cursor(
     room: usize,
 ) -> Vec<ratatui::text::Span<'static>> {
     let text = scene.style(Role::Text);
-    let (before, after): (Vec<char>, Vec<char>) = {
-        let chars: Vec<char> = input.value().chars().collect();
-        let (before, after) = chars.split_at(input.cursor().min(chars.len()));
-        (before.to_vec(), after.to_vec())
-    };
-    let mut shown: String = before.iter().collect();
-    while width(&shown) + 1 > room && !shown.is_empty() {
-        shown.remove(0);
-    }
-    let at: String = after.first().map_or_else(|| " ".into(), ToString::to_string);
-    let rest: String = after.iter().skip(1).collect();
+    // The end of a line, in a text that has several.
+    let shown_as = |c: char| if c == '\n' { '↵' } else { c };
+    let value = input.value();
+    let split = value.char_indices().nth(input.cursor()).map_or(value.len(), |(at, _)| at);
+    let (before, after) = value.split_at_checked(split).unwrap_or((value, ""));
+    // From the cursor back, as far as there is room: a long text costs no more than what is seen of it.
+    let mut used = 1;
+    let mut tail: Vec<char> = before
+        .chars()
+        .rev()
+        .map(shown_as)
+        .take_while(|c| {
+            used += width(c.encode_utf8(&mut [0; 4]));
+            used <= room
+        })
+        .collect();
+    tail.reverse();
+    let shown: String = tail.into_iter().collect();
+    let at: String = after.chars().next().map_or_else(|| " ".into(), |c| shown_as(c).to_string());
     let left = room.saturating_sub(width(&shown) + width(&at));
+    // One more than there is room for, so that what is cut shows as cut.
+    let rest: String = after.chars().skip(1).take(left + 1).map(shown_as).collect();
     let cursor = if has_keys { text.add_modifier(Modifier::REVERSED) } else { text };
     vec![span(shown, text), span(at, cursor), span(fit(&rest, left), text)]
 }
@@ -237,7 +283,9 @@ pub fn prompt(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, prompt: &Prompt) 
     if prompt.kind == PromptKind::Filter && !odd.is_empty() {
         spans.push(span(format!("   means nothing: {}", odd.join(" ")), scene.style(Role::Warn)));
     }
-    if prompt.is_lost {
+    if scene.ui.search.is_some() {
+        spans.push(span("   searching", scene.style(Role::Faint)));
+    } else if prompt.is_lost {
         spans.push(span("   nothing matches", scene.style(Role::Warn)));
     }
     put_line(buf, area, &Line::from(spans));

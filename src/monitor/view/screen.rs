@@ -4,8 +4,8 @@
 //! header                                                       one line
 //! ╭ Delegations ──────────╮╭ Why ─ Thoughts ─ Output ─ … ────╮
 //! │ tree                  ││ panel                           │
-//! │                       │├ Tokens ─────────────────────────┤
-//! │                       ││ tokens                          │
+//! ├ Proposed ─────────────┤├ Tokens ─────────────────────────┤
+//! │ while one waits       ││ tokens                          │
 //! ╰───────────────────────╯╰─────────────────────────────────╯
 //! the latest receipt, what is wrong with the sources           one line
 //! keys                                                         one line
@@ -19,7 +19,7 @@ use ratatui::widgets::{Block, BorderType, Widget};
 
 use super::text::{put, span};
 use super::theme::Role;
-use super::{Scene, dialog, footer, header, help, list, panel, tree};
+use super::{Scene, dialog, footer, header, help, list, panel, proposal, tree};
 use crate::monitor::app::ui::{Drawn, Layer, Pane, View};
 
 /// From this width on the panel stands beside the tree.
@@ -33,6 +33,8 @@ pub struct Places {
     pub header: Rect,
     /// The box of the tree or the list; empty where the panel takes its place.
     pub main: Rect,
+    /// The proposal that is worth a box; empty where none is, or where there is no room.
+    pub proposal: Rect,
     pub panel: Rect,
     pub tokens: Rect,
     pub receipts: Rect,
@@ -68,7 +70,11 @@ impl Places {
         let [panel, tokens] =
             Layout::vertical([Constraint::Min(0), Constraint::Length(if has_tokens { TOKENS } else { 0 })])
                 .areas(side);
-        Self { header, main, panel, tokens, receipts, keys }
+        let has_box =
+            scene.ui.view == View::Tree && main.height > 2 * proposal::HEIGHT + 4 && main.width >= 40;
+        let boxed = if has_box && proposal::foremost(scene).is_some() { proposal::HEIGHT } else { 0 };
+        let [main, proposal] = Layout::vertical([Constraint::Min(0), Constraint::Length(boxed)]).areas(main);
+        Self { header, main, proposal, panel, tokens, receipts, keys }
     }
 }
 
@@ -89,6 +95,9 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) -> Drawn {
     if places.main.height > 0 && places.main.width > 0 {
         drawn.is_live |= main(places.main, buf, scene, &mut drawn);
     }
+    if places.proposal.height > 0 {
+        proposal::render(places.proposal, buf, scene);
+    }
     if places.panel.height > 0 {
         panel::render(places.panel, buf, scene, &mut drawn);
     }
@@ -102,7 +111,7 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) -> Drawn {
             Layer::Help { scroll } => {
                 (drawn.help_most, drawn.help_height) = help::render(area, buf, scene, *scroll);
             }
-            Layer::Form(form) => dialog::form(area, buf, scene, form),
+            Layer::Form(form) => drawn.form = dialog::form(area, buf, scene, form),
             Layer::Palette(palette) => dialog::palette(area, buf, scene, palette),
             Layer::Prompt(prompt) => dialog::prompt(places.keys, buf, scene, prompt),
         }

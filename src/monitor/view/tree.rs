@@ -86,6 +86,7 @@ fn draw_row(place: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &
     let is_selected = scene.ui.tree.selected == Some(row.ix);
     let title = Rect { width: place.width.saturating_sub(columns.total()), ..place };
     let x = draw_lead(title, buf, scene, row, node);
+    let x = draw_project(title, buf, scene, row, x);
     let text = label(node);
     let style = title_style(scene, row.ix, node);
     let end = put(buf, title, x, &text, style);
@@ -113,6 +114,16 @@ fn draw_row(place: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &
         let role = if scene.ui.pane == Pane::Tree { Role::Selection } else { Role::SelectionInactive };
         buf.set_style(place, scene.style(role));
     }
+}
+
+/// Draws which project a delegation is of, where there are several; returns where its title begins.
+fn draw_project(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, x: u16) -> u16 {
+    /// A name takes no more than this part of the row.
+    const PART: u16 = 3;
+    let Some(project) = scene.ui.project_of(scene.model, row.ix).filter(|_| row.depth == 0) else { return x };
+    let name = super::text::fit(&project.name, usize::from(area.width / PART));
+    let x = put(buf, area, x, &name, scene.style(Role::Accent));
+    put(buf, area, x, scene.sign(" › ", " > "), scene.style(Role::Guide))
 }
 
 /// Draws how far a command is that was sent from here, beside the title or over its end.
@@ -256,7 +267,9 @@ fn title_style(scene: &Scene<'_>, ix: NodeIx, node: &Node) -> Style {
         style = style.add_modifier(Modifier::BOLD);
     }
     let found = &scene.ui.found;
-    if !found.is_empty() && crate::monitor::app::update::matches(found, &label(node)) {
+    // The ink of a match could not be read on the ground of the selection.
+    let is_selected = scene.ui.tree.selected == Some(ix);
+    if !is_selected && crate::monitor::app::search::matches(found, &label(node)) {
         style = style.patch(scene.style(Role::Match));
     }
     style

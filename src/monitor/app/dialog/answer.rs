@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use super::ask::{AGENT, AGENTS, BY, HOW, MODEL, NAMED, PATTERN, REASON, RESULT, TEXT};
-use super::{Exported, Form, Format, Purpose};
+use super::{Exported, Form, Format, Purpose, cancel, failure, proposal};
 use crate::config::keys::{Key, find};
 use crate::control::{Control, Signalled, Target};
+use crate::model::NodeIx;
 use crate::model::command::{Answer, PauseMode, Verb};
+use crate::model::key::SourceId;
 use crate::monitor::app::effect::Handover;
 use crate::monitor::app::update::new_value;
 use serde_json::Value;
@@ -18,7 +20,7 @@ pub enum Asked {
     Signals(Control, Vec<Signalled>),
     /// One command each.
     Commands(Vec<(Target, Verb)>),
-    Delegate(Handover),
+    Delegate(Option<SourceId>, Handover),
     Save {
         place: &'static str,
     },
@@ -29,6 +31,10 @@ pub enum Asked {
         place: &'static str,
     },
     Export(Exported, Format),
+    /// To open the file that a node left.
+    Open(NodeIx),
+    /// To change a step of the form behind.
+    EditStep(usize),
     Nothing,
 }
 
@@ -37,16 +43,19 @@ pub fn read(form: &Form) -> Result<Asked, String> {
     let all = |targets: &[Target], verb: &Verb| {
         Asked::Commands(targets.iter().map(|target| (target.clone(), verb.clone())).collect())
     };
+    if let Some((what, why)) = form.unavailable() {
+        return Err(format!("Cannot {what}: {why}."));
+    }
     match &form.purpose {
         Purpose::Control(control, targets) => Ok(all(targets, &verb(form, *control)?)),
-        Purpose::Failure(_, targets) => {
-            let control = match form.chosen(HOW) {
-                Some("skip") => Control::Skip,
-                Some("accept") => Control::Accept,
-                Some(_) | None => Control::Retry,
-            };
-            Ok(all(targets, &verb(form, control)?))
+        Purpose::Cancel { targets, dependants } => {
+            let verb = Verb::Cancel { reason: form.typed(REASON), rollback: cancel::undoes(form) };
+            let ended = cancel::chosen(form, targets, dependants).into_iter();
+            Ok(Asked::Commands(ended.map(|target| (target.clone(), verb.clone())).collect()))
         }
+        Purpose::Failure(failed) if form.chosen(HOW) == Some("open") => Ok(Asked::Open(failed.ix)),
+        Purpose::Failure(failed) => failure::commands(form, failed).map(Asked::Commands),
+        Purpose::EditStep(at) => Ok(Asked::EditStep(*at)),
         Purpose::Answer(target, question) => {
             let answer = match (form.chosen(HOW), form.typed(TEXT)) {
                 (Some("allow"), None) => Answer::Allow,
@@ -65,7 +74,7 @@ pub fn read(form: &Form) -> Result<Asked, String> {
             Ok(Asked::Commands(vec![(target.clone(), verb)]))
         }
         Purpose::Signal(control, processes) => Ok(Asked::Signals(*control, processes.clone())),
-        Purpose::Delegate => delegate(form).map(Asked::Delegate),
+        Purpose::Delegate(source) => delegate(form).map(|handover| Asked::Delegate(*source, handover)),
         Purpose::Save(setting) => {
             let place = form.chosen(HOW).unwrap_or("session");
             match find(setting) {
@@ -94,12 +103,12 @@ fn verb(form: &Form, control: Control) -> Result<Verb, String> {
         Control::Cancel => Verb::Cancel { reason, rollback: false },
         Control::Retry => Verb::Retry {
             with_failure: form.chosen(HOW) == Some("failure"),
-            agent: form.typed(AGENT),
+            agent: agent(form),
             model: form.typed(MODEL),
         },
         Control::Skip => Verb::Skip { reason, result: form.typed(RESULT) },
         Control::Approve => {
-            let ticked: Vec<_> = form.ticked().iter().map(|item| item.id.as_str().into()).collect();
+            let ticked = proposal::approved(form);
             // Nothing ticked is no way to say "all": only a proposal without steps is approved whole.
             if ticked.is_empty() && !form.fields.is_empty() {
                 return Err("Tick at least one step, or reject the proposal.".into());
@@ -136,6 +145,12 @@ pub fn span(text: &str) -> Option<Duration> {
     Some(Duration::from_secs(count.checked_mul(seconds)?))
 }
 
+/// Returns the agent that was typed or chosen.
+pub fn agent(form: &Form) -> Option<String> {
+    let named = form.chosen_label(AGENT).filter(|_| form.chosen(AGENT) == Some(NAMED));
+    form.typed(AGENT).or_else(|| named.map(str::to_owned))
+}
+
 fn delegate(form: &Form) -> Result<Handover, String> {
     let agents = form.typed(AGENTS);
     let agents = match agents.as_deref().map(str::parse::<u32>) {
@@ -143,10 +158,9 @@ fn delegate(form: &Form) -> Result<Handover, String> {
         Some(Ok(count)) if count > 0 => Some(count),
         Some(_) => return Err("How many at once is a number from 1 on.".into()),
     };
-    let named = form.chosen_label(AGENT).filter(|_| form.chosen(AGENT) == Some(NAMED));
     Ok(Handover {
         text: form.typed(TEXT).ok_or("Type what is to be done first.")?,
-        agent: form.typed(AGENT).or_else(|| named.map(str::to_owned)),
+        agent: agent(form),
         pattern: form.chosen(PATTERN).filter(|pattern| !pattern.is_empty()).map(str::to_owned),
         agents,
     })

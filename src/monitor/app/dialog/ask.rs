@@ -1,7 +1,8 @@
 //! Makes the forms: what a person must know before a command, and what it needs to be told.
 
-use super::{Check, Choice, Field, Form, Note, Purpose, Tone};
+use super::{Choice, Field, Form, Note, Purpose, Tone};
 use crate::control::{Control, Signalled, Target};
+use crate::model::key::SourceId;
 use crate::model::node::{Node, Question};
 use crate::model::usage::Spend;
 use crate::model::{Model, NodeIx};
@@ -19,6 +20,9 @@ pub const PATTERN: &str = "Pattern";
 pub const AGENTS: &str = "Agents at once";
 pub const BY: &str = "By";
 pub const STEPS: &str = "Steps";
+pub const SCOPE: &str = "What ends";
+pub const CHANGES: &str = "Its changes";
+pub const TITLE: &str = "Title";
 
 /// The word of an agent that is chosen by its name, which is the choice's label.
 pub const NAMED: &str = "named";
@@ -30,10 +34,12 @@ pub struct Aim<'a> {
     pub targets: Vec<Target>,
     /// Those that cannot be acted on, and why.
     pub refused: Vec<String>,
+    /// The agents that work can be given to; none where they are not known.
+    pub agents: &'a [String],
 }
 
 impl Aim<'_> {
-    fn names(&self) -> String {
+    pub(super) fn names(&self) -> String {
         match self.targets.as_slice() {
             [] => "nothing".into(),
             [one] => {
@@ -46,7 +52,7 @@ impl Aim<'_> {
     }
 
     /// Names every target, where there are several.
-    fn each(&self) -> Vec<Note> {
+    pub(super) fn each(&self) -> Vec<Note> {
         if self.targets.len() < 2 {
             return Vec::new();
         }
@@ -57,30 +63,35 @@ impl Aim<'_> {
         names.collect()
     }
 
-    /// Says what is below the targets, and what it cost so far.
-    fn reach(&self) -> Vec<Note> {
-        let (mut live, mut running, mut spend) = (0, 0, Spend::default());
+    /// Says what is below the targets, who works there, and what it cost so far.
+    pub(super) fn reach(&self) -> Vec<Note> {
+        let (mut live, mut agents, mut processes, mut spend) = (0, 0, 0, Spend::default());
         for ix in self.nodes {
             spend.add(&self.model.get(*ix).map(Node::subtree_spend).unwrap_or_default());
             for (_, node) in self.model.subtree(*ix) {
+                let running = |pid: bool| {
+                    let attempts = node.attempts.iter().filter(|one| one.ended_at.is_none());
+                    attempts
+                        .filter(|one| if pid { one.pid.is_some() } else { one.started_at.is_some() })
+                        .count()
+                };
                 live += usize::from(!node.status.is_ended());
-                running +=
-                    usize::from(node.attempts.iter().any(|one| one.pid.is_some() && one.ended_at.is_none()));
+                agents += running(false);
+                processes += running(true);
             }
         }
-        let mut notes = vec![Note::new(
-            Tone::Plain,
-            format!(
-                "{live} live with all below, {running} with a process; spent so far {} tokens, {}.",
-                spent_tokens(&spend),
-                cost(&spend)
-            ),
-        )];
+        let agents = counted(agents, "agent");
+        let processes = if processes == 1 { "1 process".into() } else { format!("{processes} processes") };
+        let (tokens, money) = (spent_tokens(&spend), cost(&spend));
+        let text = format!(
+            "{live} live with all below: {agents} with {processes}; spent so far {tokens} tokens, {money}."
+        );
+        let mut notes = vec![Note::new(Tone::Plain, text)];
         notes.extend(self.refused.iter().map(|why| Note::new(Tone::Warn, why.clone())));
         notes
     }
 
-    fn form(self, control: Control, yes: &'static str, fields: Vec<Field>) -> Form {
+    pub(super) fn form(self, control: Control, yes: &'static str, fields: Vec<Field>) -> Form {
         let mut verb = control.as_str().to_owned();
         if let Some(first) = verb.get_mut(0..1) {
             first.make_ascii_uppercase();
@@ -89,26 +100,20 @@ impl Aim<'_> {
         let mut notes = self.each();
         notes.extend(self.reach());
         let purpose = Purpose::Control(control, self.targets);
-        Form { purpose, title, notes, fields, focus: 0, yes, ticket: None }
+        Form { notes, fields, ..Form::new(purpose, title, yes) }
     }
 
     /// Makes the form of a control that needs one.
     pub fn ask(self, control: Control) -> Form {
         match control {
-            Control::Cancel => {
-                let reason = Field::text(REASON, "why, for the record (may stay empty)");
-                self.form(control, "cancel it", vec![reason])
-            }
+            Control::Cancel => super::cancel::ask(self),
             Control::Retry => {
                 let how = vec![
                     Choice::new("same", "as it was", "the same prompt, a fresh clock"),
                     Choice::new("failure", "with the failure", "the error's output is added to the prompt"),
                 ];
-                let fields = vec![
-                    Field::choice(HOW, how),
-                    Field::text(AGENT, "another agent (empty: the same)"),
-                    Field::text(MODEL, "another model (empty: the same)"),
-                ];
+                let mut fields = vec![Field::choice(HOW, how)];
+                fields.extend(by_whom(self.agents));
                 self.form(control, "retry", fields)
             }
             Control::Skip => {
@@ -128,49 +133,30 @@ impl Aim<'_> {
             Control::Reject => {
                 self.form(control, "reject", vec![Field::text(REASON, "why (may stay empty)")])
             }
-            Control::Approve => self.approve(),
+            Control::Approve => super::proposal::ask(self),
             Control::Pause | Control::Drain | Control::Resume | Control::Answer => {
                 self.form(control, control.as_str(), Vec::new())
             }
         }
     }
-
-    /// The proposed steps, to be ticked one by one.
-    fn approve(self) -> Form {
-        let steps = self.nodes.first().and_then(|ix| self.model.get(*ix)).map(proposed).unwrap_or_default();
-        let fields = if steps.is_empty() {
-            Vec::new()
-        } else {
-            vec![Field::Checks { label: STEPS, items: steps, at: 0 }]
-        };
-        self.form(Control::Approve, "approve", fields)
-    }
 }
 
-fn proposed(node: &Node) -> Vec<Check> {
-    let decision = node.more().and_then(|more| more.decision.as_deref());
-    let steps = decision.map(|decision| decision.subtasks.as_slice()).unwrap_or_default();
-    let of = |step: &crate::model::handoff::SubtaskSpec| {
-        let clean = |text: &str| crate::model::text::line(text).into_string();
-        let mut parts = Vec::new();
-        parts.extend(step.agent.as_deref().map(clean));
-        parts.extend(step.complexity.map(|complexity| format!("complexity {complexity:.0}")));
-        parts.extend(step.estimated_duration.map(|ms| {
-            format!("~{}", crate::report::measure::duration(std::time::Duration::from_millis(ms)))
-        }));
-        if !step.dependencies.is_empty() {
-            let after: Vec<String> = step.dependencies.iter().map(ToString::to_string).collect();
-            parts.push(format!("after {}", after.join(", ")));
-        }
-        Check {
-            is_on: true,
-            id: step.id.to_string(),
-            label: clean(step.title.as_deref().unwrap_or(step.id.as_str())),
-            note: parts.join(" · "),
-            estimate_ms: step.estimated_duration,
-        }
-    };
-    steps.iter().map(of).collect()
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// Asks for another agent and another model.
+pub fn by_whom(agents: &[String]) -> [Field; 2] {
+    [agent_of(agents, "the same one", ""), Field::text(MODEL, "another model (empty: the same)")]
+}
+
+/// Asks for an agent: one of those that are known, else by its name.
+pub fn agent_of(agents: &[String], default: &str, note: &str) -> Field {
+    if agents.is_empty() {
+        return Field::text(AGENT, "another agent by its name (may stay empty)");
+    }
+    let named = agents.iter().map(|name| Choice::new(NAMED, name.as_str(), ""));
+    Field::choice(AGENT, std::iter::once(Choice::new("", default, note)).chain(named).collect())
 }
 
 /// Makes the form that asks before processes are signalled: it names each, by number and command.
@@ -211,6 +197,7 @@ pub fn signal(control: Control, processes: Vec<Signalled>) -> Form {
         notes,
         fields: Vec::new(),
         focus: 0,
+        scroll: None,
         yes,
         ticket: None,
     }
@@ -235,86 +222,48 @@ pub fn question(target: Target, question: &Question) -> Form {
         Choice::new("session", "allow for this session", "it will not ask for this again"),
         Choice::new("text", "answer in words", "with the text below"),
     ];
-    Form {
-        title: format!("{} asks", target.name()),
-        purpose: Purpose::Answer(target, question.question_id.clone()),
-        notes,
-        fields: vec![Field::choice(HOW, how), Field::text(TEXT, "an answer in words")],
-        focus: 0,
-        yes: "answer",
-        ticket: None,
-    }
+    let title = format!("{} asks", target.name());
+    let fields = vec![Field::choice(HOW, how), Field::text(TEXT, "an answer in words")];
+    let purpose = Purpose::Answer(target, question.question_id.clone());
+    Form { notes, fields, ..Form::new(purpose, title, "answer") }
 }
 
-/// Makes the form of a failure: what failed, in the agent's words, and what can be done.
-pub fn failure(model: &Model, ix: NodeIx, target: Target) -> Option<Form> {
-    let node = model.get(ix)?;
-    let why = node.status.why().unwrap_or("It gave no reason.");
-    let mut notes = vec![Note::new(Tone::Bad, why.to_owned())];
-    notes.push(match node.status.retryable() {
-        Some(true) => Note::new(Tone::Good, "It can be retried."),
-        Some(false) => Note::new(Tone::Warn, "It says that a retry will not help."),
-        None => Note::new(Tone::Dim, "Whether a retry helps is not known."),
-    });
-    let clean = |text: &str| crate::model::text::line(text).into_string();
-    for error in node.outcome.iter().flat_map(|outcome| &outcome.errors) {
-        notes.extend(error.message.as_deref().map(|text| Note::new(Tone::Bad, clean(text))));
-        notes.extend(error.recommendation.as_deref().map(|text| Note::new(Tone::Dim, clean(text))));
-    }
-    let mut how = vec![
-        Choice::new("retry", "retry", "as it was"),
-        Choice::new("failure", "retry with the failure", "the error's output is added to the prompt"),
-        Choice::new("accept", "take as done", "what depends on it goes on"),
-    ];
-    if target.step.is_some() {
-        how.insert(2, Choice::new("skip", "skip", "go on without it"));
-    }
-    Some(Form {
-        title: format!("{} {}", target.name(), node.status.word().as_str()),
-        purpose: Purpose::Failure(ix, vec![target]),
-        notes,
-        fields: vec![Field::choice(HOW, how), Field::text(REASON, "why (may stay empty)")],
-        focus: 0,
-        yes: "do it",
-        ticket: None,
-    })
+/// Whom a task can be handed to.
+#[derive(Clone, Copy)]
+pub struct Takers<'a> {
+    /// The engine, where it is known which.
+    pub source: Option<SourceId>,
+    /// The project's name, where there are several.
+    pub project: Option<&'a str>,
+    pub agents: &'a [String],
 }
 
-/// Makes the form that hands a task over to one of these agents.
-pub fn delegate(agents: &[String]) -> Form {
+/// Makes the form that hands a task over.
+pub fn delegate(takers: Takers<'_>) -> Form {
+    let agents = takers.agents;
     let patterns = vec![
         Choice::new("", "as it comes", "one step, or as the plan says"),
         Choice::new("parallel", "parallel", "steps side by side"),
         Choice::new("sequential", "sequential", "each step gets the result of the one before"),
         Choice::new("direct", "direct", "one agent, one step"),
     ];
-    let agent = if agents.is_empty() {
-        Field::text(AGENT, "which agent (empty: the default one)")
-    } else {
-        let default = Choice::new("", "the default one", "as quarterdeck.toml says");
-        let named = agents.iter().map(|name| Choice::new(NAMED, name.as_str(), ""));
-        Field::choice(AGENT, std::iter::once(default).chain(named).collect())
-    };
-    Form {
-        purpose: Purpose::Delegate,
-        title: "Delegate".into(),
-        notes: before_delegating(agents),
-        fields: vec![
-            Field::text(TEXT, "what is to be done"),
-            Field::choice(PATTERN, patterns),
-            agent,
-            Field::text(AGENTS, "how many at once (empty: no limit of its own)"),
-        ],
-        focus: 0,
-        yes: "delegate",
-        ticket: None,
-    }
+    let agent = agent_of(agents, "the default one", "as quarterdeck.toml says");
+    let fields = vec![
+        Field::text(TEXT, "what is to be done"),
+        Field::choice(PATTERN, patterns),
+        agent,
+        Field::text(AGENTS, "how many at once (empty: no limit of its own)"),
+    ];
+    let purpose = Purpose::Delegate(takers.source);
+    Form { notes: before_delegating(takers), fields, ..Form::new(purpose, "Delegate", "delegate") }
 }
 
 /// What to know before; where only the agent is there that needs no configuration, what to write where.
-fn before_delegating(agents: &[String]) -> Vec<Note> {
-    let mut notes = vec![Note::new(Tone::Dim, "The engine is started if none runs.")];
-    if let [_] = agents {
+fn before_delegating(takers: Takers<'_>) -> Vec<Note> {
+    let project = takers.project.map(|name| Note::new(Tone::Plain, format!("It goes to {name}.")));
+    let mut notes: Vec<Note> = project.into_iter().collect();
+    notes.push(Note::new(Tone::Dim, "The engine is started if none runs."));
+    if let [_] = takers.agents {
         notes.push(Note::new(Tone::Warn, "No agent of yours is configured yet. In quarterdeck.toml write:"));
         notes.push(Note::new(Tone::Plain, "  [agents.coder]\n  kind = \"claude\""));
     }
@@ -322,8 +271,8 @@ fn before_delegating(agents: &[String]) -> Vec<Note> {
 }
 
 /// Makes that form again as it was filled in, with why it was not taken.
-pub fn delegate_again(agents: &[String], handover: &Handover, why: &str) -> Form {
-    let mut form = delegate(agents);
+pub fn delegate_again(takers: Takers<'_>, handover: &Handover, why: &str) -> Form {
+    let mut form = delegate(takers);
     let why = crate::model::text::line(why);
     form.notes.insert(0, Note::new(Tone::Bad, format!("Not delegated: {why}")));
     form.fill(TEXT, &handover.text);

@@ -3,6 +3,8 @@
 //! What cannot be done says why. What destroys asks first, and names its reach. Nothing here changes the model:
 //! a command is sent, and only what comes back is believed.
 
+use std::collections::BTreeSet;
+
 use super::Ctx;
 use crate::control::{self, Channel, Control, Signalled, Target};
 use crate::model::NodeIx;
@@ -11,7 +13,7 @@ use crate::model::key::{SourceId, SourceKind};
 use crate::model::status::StatusWord;
 use crate::monitor::app::dialog::answer::{self, Asked};
 use crate::monitor::app::dialog::ask::{self, Aim};
-use crate::monitor::app::dialog::{Form, Purpose};
+use crate::monitor::app::dialog::{Form, Purpose, cancel, failure};
 use crate::monitor::app::effect::Effect;
 use crate::monitor::app::ui::{Layer, Ui};
 
@@ -29,6 +31,13 @@ fn outermost(cx: Ctx<'_>, nodes: &[NodeIx]) -> Vec<NodeIx> {
 
 /// Does a control on these nodes and no others, or opens its dialog.
 pub fn control_on(ui: &mut Ui, cx: Ctx<'_>, what: Control, nodes: &[NodeIx]) -> Vec<Effect> {
+    // Of a delegation its failed steps are tried again, also while others still work.
+    if let (Control::Retry, [ix]) = (what, nodes)
+        && let Some(node) = cx.model.get(*ix).filter(|node| failure::has_failed_steps(cx.model, node))
+        && let Ok(target) = control::target(cx.model, node)
+    {
+        return fail(ui, cx, *ix, &target);
+    }
     let (mut targets, mut allowed, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     let mut processes = Vec::new();
     for ix in nodes {
@@ -66,10 +75,32 @@ pub fn control_on(ui: &mut Ui, cx: Ctx<'_>, what: Control, nodes: &[NodeIx]) -> 
         | Control::Tell
         | Control::Accept
         | Control::Raise => {
-            let form = Aim { model: cx.model, nodes: &allowed, targets, refused }.ask(what);
-            open(ui, cx, form)
+            let agents = ui.agents_of(targets.first().map(|target| target.source)).to_vec();
+            let form = Aim { model: cx.model, nodes: &allowed, targets, refused, agents: &agents }.ask(what);
+            open(ui, cx, form, &allowed)
         }
     }
+}
+
+/// Takes proposals as they are; nothing is asked.
+pub fn approve(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    let nodes = outermost(cx, &ui.aimed(cx.model));
+    let allowed = nodes.iter().map(|ix| control::channel(cx.model, *ix, Control::Approve));
+    let (targets, refused): (Vec<_>, Vec<_>) = allowed.partition(Result::is_ok);
+    let targets: Vec<Target> = targets.into_iter().flatten().filter_map(Channel::engine).collect();
+    if targets.is_empty() {
+        let why = refused.into_iter().find_map(Result::err).unwrap_or_else(|| "Nothing is selected.".into());
+        ui.say(format!("Cannot approve: {why}"), true, cx.now);
+    }
+    send_all(ui, cx, &targets, &Verb::Approve { subtasks: None })
+}
+
+/// Opens the dialog of a failure.
+pub fn fail(ui: &mut Ui, cx: Ctx<'_>, ix: NodeIx, target: &Target) -> Vec<Effect> {
+    if let Some(form) = failure::ask(cx.model, ix, target.clone(), ui.agents_of(Some(target.source))) {
+        ui.layers.push(Layer::Form(Box::new(form)));
+    }
+    Vec::new()
 }
 
 /// Rejects a proposal; what is no proposal but asks something is denied.
@@ -98,26 +129,42 @@ pub fn answer(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 
 /// Opens the dialog that hands a task over.
 pub fn delegate(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
-    // Before all is read it is not known yet who takes tasks.
-    let is_taken = cx.model.sources().any(|(_, source)| source.kind == SourceKind::Engine);
-    if ui.is_loaded && !is_taken {
-        ui.say(
-            "Cannot delegate: there is no engine here; files of another tool are only watched.",
-            true,
-            cx.now,
-        );
-        return Vec::new();
+    if can_delegate(ui, cx) {
+        let form = ask::delegate(takers(ui, ui.selected_source(cx.model)));
+        ui.layers.push(Layer::Form(Box::new(form)));
     }
-    ui.layers.push(Layer::Form(Box::new(ask::delegate(&ui.agents))));
     Vec::new()
 }
 
-/// Opens a form, and asks the engine's own kernel what its command would touch.
-pub fn open(ui: &mut Ui, cx: Ctx<'_>, mut form: Form) -> Vec<Effect> {
+/// Returns whom a task for this source can be handed to.
+pub fn takers(ui: &Ui, source: Option<SourceId>) -> ask::Takers<'_> {
+    let project = source.filter(|_| ui.projects.len() > 1).and_then(|source| ui.projects.get(&source));
+    ask::Takers { source, project: project.map(|one| one.name.as_str()), agents: ui.agents_of(source) }
+}
+
+/// Returns whether somebody takes tasks here; says so where nobody does.
+pub fn can_delegate(ui: &mut Ui, cx: Ctx<'_>) -> bool {
+    // Before all is read it is not known yet who takes tasks.
+    let is_taken = cx.model.sources().any(|(_, source)| source.kind == SourceKind::Engine);
+    if ui.is_loaded && !is_taken {
+        let why = "Cannot delegate: there is no engine here; files of another tool are only watched.";
+        ui.say(why, true, cx.now);
+        return false;
+    }
+    if ui.projects.len() > 1 && ui.selected_source(cx.model).is_none() {
+        ui.say("Select a row of the project that is meant: there are several.", true, cx.now);
+        return false;
+    }
+    true
+}
+
+/// Opens a form, and asks what its command would touch: the engine's own kernel, and of a cancel also what is
+/// changed in the folders and not committed.
+pub fn open(ui: &mut Ui, cx: Ctx<'_>, mut form: Form, nodes: &[NodeIx]) -> Vec<Effect> {
     let mut effects = Vec::new();
-    if let Purpose::Control(Control::Cancel | Control::Skip | Control::Retry, _) = &form.purpose
-        && let Ok(Asked::Commands(commands)) = answer::read(&form)
-    {
+    let is_previewed =
+        matches!(form.purpose, Purpose::Cancel { .. } | Purpose::Control(Control::Skip | Control::Retry, _));
+    if is_previewed && let Ok(Asked::Commands(commands)) = answer::read(&form) {
         let ticket = ui.next_ticket();
         let commands: Vec<(SourceId, Command)> = commands
             .into_iter()
@@ -126,8 +173,24 @@ pub fn open(ui: &mut Ui, cx: Ctx<'_>, mut form: Form) -> Vec<Effect> {
         effects.push(Effect::Preview { ticket, commands });
         form.ticket = Some(ticket);
     }
+    if let Purpose::Cancel { targets, .. } = &form.purpose
+        && let Some(source) = targets.first().map(|target| target.source)
+    {
+        let ticket = ui.next_ticket();
+        form.notes.push(cancel::uncounted(ticket));
+        effects.push(Effect::Changes { ticket, source, workspaces: workspaces(cx, nodes) });
+    }
     ui.layers.push(Layer::Form(Box::new(form)));
     effects
+}
+
+/// Returns the folders that these and all below them work in; where none is told, none.
+fn workspaces(cx: Ctx<'_>, nodes: &[NodeIx]) -> Vec<String> {
+    let told = |ix: NodeIx| cx.model.get(ix)?.more()?.workspace.as_deref().map(str::to_owned);
+    let below = nodes.iter().flat_map(|ix| cx.model.subtree(*ix)).filter_map(|(ix, _)| told(ix));
+    let above = nodes.iter().filter_map(|ix| cx.model.ancestors(*ix).find_map(told));
+    let all: BTreeSet<String> = below.chain(above).collect();
+    all.into_iter().collect()
 }
 
 /// Sends the same verb to several targets.

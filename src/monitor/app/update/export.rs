@@ -36,13 +36,9 @@ pub fn ask(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     ];
     let note = Note::new(Tone::Dim, "It is written to the folder that you started from.");
     let form = Form {
-        purpose: Purpose::Export(what),
-        title,
         notes: vec![note],
         fields: vec![Field::choice(HOW, forms)],
-        focus: 0,
-        yes: "write it",
-        ticket: None,
+        ..Form::new(Purpose::Export(what), title, "write it")
     };
     ui.layers.push(Layer::Form(Box::new(form)));
     Vec::new()

@@ -1,14 +1,12 @@
 //! Finding, filtering and sorting. Finding moves the selection; a filter and a sort change which rows there are.
 
-use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
-use nucleo_matcher::{Config, Matcher, Utf32Str};
-
 use super::Ctx;
 use crate::model::node::Node;
 use crate::model::tree::sift::{Part, sift, with_ancestors};
 use crate::model::{Model, NodeIx};
 use crate::monitor::app::effect::Effect;
 use crate::monitor::app::filter::Filter;
+use crate::monitor::app::search::{SLICE, Search, Wanted};
 use crate::monitor::app::ui::{Layer, Prompt, PromptKind, Sort, Ui, View};
 
 /// Which way to look.
@@ -34,15 +32,13 @@ pub fn typed(ui: &mut Ui, cx: Ctx<'_>, kind: PromptKind, text: &str, before: Opt
     match kind {
         PromptKind::Find => {
             text.clone_into(&mut ui.found);
-            let best = best(ui, cx.model, text);
-            if let Some(Layer::Prompt(prompt)) = ui.layers.last_mut() {
-                prompt.is_lost = best.is_none() && !text.trim().is_empty();
-            }
-            if let Some(best) = best {
-                go_to(ui, cx, best);
-            } else if let Some(before) = before {
+            let is_empty = text.trim().is_empty();
+            let rows = if is_empty { Vec::new() } else { in_order(ui, cx.model) };
+            ui.search = Some(Search::new(text, Wanted::Best, rows));
+            if let Some(before) = before.filter(|_| is_empty) {
                 go_to(ui, cx, before);
             }
+            return search(ui, cx);
         }
         PromptKind::Filter => {
             ui.filter = Filter::meaning(text);
@@ -75,20 +71,43 @@ pub fn next(ui: &mut Ui, cx: Ctx<'_>, way: Way) -> Vec<Effect> {
     if ui.found.is_empty() {
         return ask(ui, PromptKind::Find);
     }
-    let all = in_order(ui, cx.model);
-    let here = ui.tree.selected.and_then(|ix| all.iter().position(|one| *one == ix)).unwrap_or(0);
-    let mut finder = Finder::new(&ui.found);
-    let count = all.len();
-    let found = (1..=count).find_map(|by| {
-        let at = match way {
-            Way::Forward => (here + by) % count,
-            Way::Back => (here + count - by) % count,
-        };
-        all.get(at).copied().filter(|ix| cx.model.get(*ix).is_some_and(|node| finder.score(node).is_some()))
+    let mut rows = in_order(ui, cx.model);
+    let here = ui.tree.selected.and_then(|ix| rows.iter().position(|one| *one == ix)).unwrap_or(0);
+    // From the next one around to this one, or the other way.
+    match way {
+        Way::Forward => {
+            let by = (here + 1).min(rows.len());
+            rows.rotate_left(by);
+        }
+        Way::Back => {
+            rows.rotate_left(here);
+            rows.reverse();
+        }
+    }
+    ui.search = Some(Search::new(&ui.found, Wanted::First, rows));
+    search(ui, cx)
+}
+
+/// Looks through some more rows; goes to what was found once that is known.
+pub fn search(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    let Some(running) = ui.search.as_mut() else { return Vec::new() };
+    let wanted = running.wanted();
+    let Some(found) = running.look(cx.model, SLICE) else { return Vec::new() };
+    ui.search = None;
+    let (is_empty, text) = (ui.found.trim().is_empty(), ui.found.clone());
+    let prompt = match ui.layers.last_mut() {
+        Some(Layer::Prompt(prompt)) if wanted == Wanted::Best => Some(prompt),
+        Some(_) | None => None,
+    };
+    // While it is typed the line itself says that nothing matches, and the selection goes back.
+    let before = prompt.and_then(|prompt| {
+        prompt.is_lost = found.is_none() && !is_empty;
+        prompt.before
     });
-    match found {
+    match found.or(before) {
         Some(ix) => go_to(ui, cx, ix),
-        None => ui.say(format!("Nothing matches {:?}.", ui.found), true, cx.now),
+        None if is_empty => {}
+        None => ui.say(format!("Nothing matches {text:?}."), true, cx.now),
     }
     super::motion::follow(ui, cx)
 }
@@ -168,53 +187,4 @@ pub fn go_to(ui: &mut Ui, cx: Ctx<'_>, ix: NodeIx) {
         resift(ui, cx.model);
     }
     ui.tree.select(cx.model, ix);
-}
-
-/// Returns the node that matches best.
-fn best(ui: &Ui, model: &Model, text: &str) -> Option<NodeIx> {
-    if text.trim().is_empty() {
-        return None;
-    }
-    let mut finder = Finder::new(text);
-    let mut best: Option<(u32, NodeIx)> = None;
-    for ix in in_order(ui, model) {
-        let score = model.get(ix).and_then(|node| finder.score(node));
-        if let Some(score) = score.filter(|score| best.is_none_or(|(most, _)| *score > most)) {
-            best = Some((score, ix));
-        }
-    }
-    best.map(|(_, ix)| ix)
-}
-
-/// Returns whether a text is matched, for marking it on screen.
-pub fn matches(pattern: &str, text: &str) -> bool {
-    !pattern.trim().is_empty() && Finder::new(pattern).score_text(text).is_some()
-}
-
-struct Finder {
-    matcher: Matcher,
-    pattern: Pattern,
-    chars: Vec<char>,
-}
-
-impl Finder {
-    fn new(text: &str) -> Self {
-        Self {
-            matcher: Matcher::new(Config::DEFAULT),
-            pattern: Pattern::parse(text, CaseMatching::Smart, Normalization::Smart),
-            chars: Vec::new(),
-        }
-    }
-
-    fn score_text(&mut self, text: &str) -> Option<u32> {
-        let text = Utf32Str::new(text, &mut self.chars);
-        self.pattern.score(text, &mut self.matcher)
-    }
-
-    fn score(&mut self, node: &Node) -> Option<u32> {
-        let title = node.title.as_deref().unwrap_or_default();
-        let agent = node.agent.as_deref().unwrap_or_default();
-        let key = node.keys.first().map(ToString::to_string).unwrap_or_default();
-        self.score_text(&format!("{title} {agent} {key}"))
-    }
 }

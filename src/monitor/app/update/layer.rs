@@ -5,9 +5,9 @@ use tui_input::{Input, InputRequest};
 
 use super::{Ctx, control, find, palette, update};
 use crate::monitor::app::dialog::answer::{self, Asked};
-use crate::monitor::app::dialog::{Field, Form};
+use crate::monitor::app::dialog::{Field, Form, Purpose, ask, proposal};
 use crate::monitor::app::effect::Effect;
-use crate::monitor::app::ui::{Layer, Ui};
+use crate::monitor::app::ui::{Layer, Scrolled, Ui};
 use crate::monitor::input::action::Action;
 use crate::monitor::input::key::Key;
 use crate::monitor::input::keymap::{Context, Keymap, Pressed};
@@ -49,14 +49,38 @@ fn type_into_first(ui: &mut Ui, key: Key) {
     }
 }
 
-/// Takes pasted text: into the field that takes text, and nowhere else.
+/// Takes pasted text: into the field that takes text, and nowhere else. A task's text keeps its lines.
 pub fn paste(ui: &mut Ui, cx: Ctx<'_>, text: &str) -> Vec<Effect> {
-    let text = crate::model::text::line(text);
-    let mut typed = false;
-    for c in text.chars() {
-        typed |= type_in(ui, InputRequest::InsertChar(c));
+    let keeps_lines = keeps_lines(ui);
+    let Some(input) = line(ui) else { return Vec::new() };
+    // A terminal tells the end of a line by a carriage return, as if the key had been pressed.
+    let told = text.replace("\r\n", "\n").replace('\r', "\n");
+    let mut clean = crate::model::text::lines(&told).into_string();
+    let is_cut = told.len() > clean.len() && clean.ends_with('…') && !told.ends_with('…');
+    if !keeps_lines {
+        clean = clean.replace('\n', " ");
     }
-    if typed { after_typing(ui, cx) } else { Vec::new() }
+    // In one go: letter by letter a long text would take as many turns as it has letters, each as long as it is.
+    let at = input.cursor();
+    let before: String = input.value().chars().take(at).collect();
+    let after: String = input.value().chars().skip(at).collect();
+    let cursor = at + clean.chars().count();
+    *input = Input::new(format!("{before}{clean}{after}")).with_cursor(cursor);
+    if is_cut {
+        ui.say("What was pasted is too long: its end is cut off.", true, cx.now);
+    }
+    after_typing(ui, cx)
+}
+
+/// Returns whether the field that takes text is one for a text of several lines.
+fn keeps_lines(ui: &Ui) -> bool {
+    match ui.layers.last() {
+        Some(Layer::Form(form)) => matches!(
+            form.fields.get(form.focus),
+            Some(Field::Text { label, .. }) if label == ask::TEXT
+        ),
+        Some(Layer::Prompt(_) | Layer::Palette(_) | Layer::Help { .. }) | None => false,
+    }
 }
 
 /// Returns what a key does to a line of text.
@@ -136,13 +160,14 @@ pub fn act(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
         Action::DialogNo => return close(ui, cx),
         Action::DialogYes => return accept(ui, cx),
         Action::Help => return help(ui),
+        Action::DialogEdit => return edit_step(ui),
         _ => {}
     }
-    let most = ui.drawn.help_most;
+    let (most, form) = (ui.drawn.help_most, ui.drawn.form);
     // A line of what was seen stays in sight.
     let page = ui.drawn.help_height.saturating_sub(1).max(1);
     match ui.layers.last_mut() {
-        Some(Layer::Form(form)) => move_in_form(form, action),
+        Some(Layer::Form(open)) => move_in_form(open, action, form),
         Some(Layer::Palette(palette)) => {
             let last = palette::matching(palette.input.value()).len().saturating_sub(1);
             palette.at = match action {
@@ -170,15 +195,53 @@ pub fn act(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
     Vec::new()
 }
 
+/// Moves among the fields, or scrolls: by pages anywhere, line by line where there is nothing to fill in.
 #[expect(clippy::wildcard_enum_match_arm, reason = "only a dialog's own actions come here")]
-fn move_in_form(form: &mut Form, action: Action) {
-    match action {
-        Action::DialogNext => form.next(),
-        Action::DialogPrevious => form.previous(),
-        Action::DialogUp => form.up(),
-        Action::DialogDown => form.down(),
-        Action::DialogToggle => form.toggle(),
-        _ => {}
+fn move_in_form(form: &mut Form, action: Action, drawn: Scrolled) {
+    let page = drawn.height.saturating_sub(1).max(1);
+    let is_read = form.fields.is_empty();
+    let to = match action {
+        Action::PageUp => drawn.from.saturating_sub(page),
+        Action::PageDown => drawn.from.saturating_add(page),
+        Action::Top => 0,
+        Action::Bottom => drawn.most,
+        Action::DialogUp if is_read => drawn.from.saturating_sub(1),
+        Action::DialogDown if is_read => drawn.from.saturating_add(1),
+        _ => {
+            form.scroll = None;
+            return match action {
+                Action::DialogNext => form.next(),
+                Action::DialogPrevious => form.previous(),
+                Action::DialogUp => form.up(),
+                Action::DialogDown => form.down(),
+                Action::DialogToggle => form.toggle(),
+                _ => {}
+            };
+        }
+    };
+    form.scroll = Some(to.min(drawn.most));
+}
+
+/// Opens the form that changes the step that is pointed at.
+fn edit_step(ui: &mut Ui) -> Vec<Effect> {
+    let edit = match ui.layers.last() {
+        Some(Layer::Form(form)) => {
+            let targets =
+                if let Purpose::Control(_, targets) = &form.purpose { targets.as_slice() } else { &[] };
+            let source = targets.first().map(|target| target.source);
+            proposal::edit(form, ui.agents_of(source))
+        }
+        Some(Layer::Help { .. } | Layer::Palette(_) | Layer::Prompt(_)) | None => None,
+    };
+    ui.layers.extend(edit.map(|form| Layer::Form(Box::new(form))));
+    Vec::new()
+}
+
+/// Writes the changes of a step into the form behind; says what is missing.
+fn change_step(ui: &mut Ui, edit: &Form, at: usize) -> Result<(), String> {
+    match ui.layers.last_mut() {
+        Some(Layer::Form(form)) => form.check_mut(at).map_or(Ok(()), |check| proposal::change(check, edit)),
+        Some(Layer::Help { .. } | Layer::Palette(_) | Layer::Prompt(_)) | None => Ok(()),
     }
 }
 
@@ -189,6 +252,7 @@ fn close(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
             match prompt.kind {
                 crate::monitor::app::ui::PromptKind::Find => {
                     ui.found.clear();
+                    ui.search = None;
                     if let Some(before) = prompt.before {
                         find::go_to(ui, cx, before);
                     }
@@ -218,18 +282,21 @@ fn accept(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 }
 
 fn finish(ui: &mut Ui, cx: Ctx<'_>, form: Form) -> Vec<Effect> {
-    match answer::read(&form) {
+    let asked = match answer::read(&form) {
+        Ok(Asked::EditStep(at)) => change_step(ui, &form, at).map(|()| Asked::Nothing),
+        other => other,
+    };
+    match asked {
         Ok(Asked::Commands(commands)) => {
             commands.into_iter().map(|(target, verb)| control::send(ui, cx, &target, verb)).collect()
         }
         Ok(Asked::Signals(what, processes)) => control::signal(ui, cx, what, processes),
-        Ok(Asked::Delegate(handover)) => {
-            vec![Effect::Delegate(ui.selected_source(cx.model), Box::new(handover))]
-        }
+        Ok(Asked::Delegate(source, handover)) => vec![Effect::Delegate(source, Box::new(handover))],
         Ok(Asked::Save { place }) => super::settings::save(ui, cx, place),
         Ok(Asked::Configure { key, value, place }) => super::settings::change(ui, cx, key, value, place),
         Ok(Asked::Export(what, format)) => super::export::write(ui, cx, &what, format),
-        Ok(Asked::Nothing) => Vec::new(),
+        Ok(Asked::Open(ix)) => cx.model.get(ix).and_then(super::opens).into_iter().collect(),
+        Ok(Asked::Nothing | Asked::EditStep(_)) => Vec::new(),
         Err(missing) => {
             ui.say(missing, true, cx.now);
             ui.layers.push(Layer::Form(Box::new(form)));

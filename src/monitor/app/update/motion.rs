@@ -26,6 +26,8 @@ pub fn go(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
         _ if ui.view == View::Tree && ui.pane == Pane::Panel => scroll(ui, action),
         Action::Collapse if ui.view == View::Tree => collapse(ui, cx),
         Action::Expand if ui.view == View::Tree => expand(ui, cx),
+        // Where Enter opens the agent's own program, this leads to the row in the tree.
+        Action::Expand if ui.view == View::Sessions => return super::tools::jump(ui, cx),
         _ if ui.view == View::Tree => {
             if let Some(step) = step_of(action, ui.tree.height) {
                 ui.tree.step(cx.model, step);

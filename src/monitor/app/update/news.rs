@@ -47,13 +47,13 @@ fn receipts(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 /// Takes in an answer. Facts are applied by the loop, which owns the model.
 pub fn news(ui: &mut Ui, cx: Ctx<'_>, news: News) -> Vec<Effect> {
     match news {
-        News::Facts(_) | News::ThemeChanged | News::Nothing => {}
+        News::Facts(_) | News::ThemeChanged | News::Ground(_) | News::Nothing => {}
         News::Signalled { id, done } => {
             ui.outbox.signalled(&id, done, cx.now);
         }
         News::NotSent { command, why } => ui.outbox.not_sent(&command, &why, cx.now),
-        News::NotDelegated { handover, why } => {
-            let form = ask::delegate_again(&ui.agents, &handover, &why);
+        News::NotDelegated { source, handover, why } => {
+            let form = ask::delegate_again(super::control::takers(ui, source), &handover, &why);
             // What a person does in the meantime stays in front.
             if !ui.layers.is_empty() {
                 ui.say("Not delegated: the form is behind this.", true, cx.now);
@@ -61,6 +61,7 @@ pub fn news(ui: &mut Ui, cx: Ctx<'_>, news: News) -> Vec<Effect> {
             ui.layers.insert(0, Layer::Form(Box::new(form)));
         }
         News::Previewed { ticket, lines } | News::Explained { ticket, lines } => answer(ui, ticket, lines),
+        News::Changes { ticket, text } => put_in_place(ui, ticket, &text),
         News::Log { ticket, lines, from_start } => {
             if ui.log.ticket == ticket {
                 if from_start {
@@ -96,6 +97,17 @@ fn answer(ui: &mut Ui, ticket: u64, lines: Vec<String>) {
             form.notes.extend(lines.into_iter().map(|line| Note::new(Tone::Dim, line)));
             return;
         }
+    }
+}
+
+/// Fills the note that waits for this; a late answer finds none.
+fn put_in_place(ui: &mut Ui, ticket: u64, text: &str) {
+    let forms = ui.layers.iter_mut().filter_map(|layer| match layer {
+        Layer::Form(form) => Some(form),
+        Layer::Help { .. } | Layer::Palette(_) | Layer::Prompt(_) => None,
+    });
+    for note in forms.flat_map(|form| &mut form.notes).filter(|note| note.ticket == Some(ticket)) {
+        *note = Note::new(Tone::Plain, crate::model::text::lines(text));
     }
 }
 

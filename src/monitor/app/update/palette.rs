@@ -54,6 +54,10 @@ fn slash(ui: &mut Ui, cx: Ctx<'_>, command: &str) -> Vec<Effect> {
         Ok(parsed) => parsed,
         Err(why) => return complain(ui, cx, &why),
     };
+    let hands_over = matches!(parsed, Slash::Delegate(_) | Slash::Direct { .. });
+    if hands_over && !super::control::can_delegate(ui, cx) {
+        return Vec::new();
+    }
     match parsed {
         Slash::Delegate(wanted) => match handover(wanted) {
             Ok(handover) => hand_over(ui, cx, handover),

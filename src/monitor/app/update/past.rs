@@ -9,7 +9,7 @@ use crate::monitor::app::ui::{Layer, Ui, View};
 use crate::report::measure::{UNKNOWN, duration, tokens};
 
 /// So many steps are listed; the export has them all.
-const STEPS: usize = 12;
+const STEPS: usize = 500;
 
 /// Shows the selected entry in full.
 pub fn open(ui: &mut Ui) -> Vec<Effect> {

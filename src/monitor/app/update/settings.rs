@@ -125,13 +125,8 @@ pub fn ask_save(ui: &mut Ui) {
         Choice::new("user", "everywhere", "your own configuration folder"),
     ];
     let form = Form {
-        purpose: Purpose::Save("screen".into()),
-        title: "Keep these settings".into(),
-        notes: Vec::new(),
         fields: vec![Field::choice(HOW, places)],
-        focus: 0,
-        yes: "keep",
-        ticket: None,
+        ..Form::new(Purpose::Save("screen".into()), "Keep these settings", "keep")
     };
     ui.layers.push(Layer::Form(Box::new(form)));
 }
@@ -208,14 +203,14 @@ pub fn ask_change(ui: &mut Ui, told: &Told) {
     let words = |words: &[&'static str]| {
         let options = words.iter().map(|word| Choice::new(word, *word, "")).collect();
         let at = words.iter().position(|word| *word == told.value).unwrap_or(0);
-        Field::Choice { label: VALUE, options, at }
+        Field::Choice { label: VALUE.into(), options, at }
     };
     let value = match key.kind {
         Kind::Word(all) => words(all),
         Kind::Switch => words(&["true", "false"]),
         Kind::Whole { .. } | Kind::Words | Kind::Hints | Kind::Name => {
             let now = if told.value == "null" { String::new() } else { told.value.clone() };
-            Field::Text { label: TEXT, hint: "nothing takes it back", input: Input::new(now) }
+            Field::Text { label: TEXT.into(), hint: "nothing takes it back", input: Input::new(now) }
         }
     };
     let places = vec![
@@ -235,6 +230,7 @@ pub fn ask_change(ui: &mut Ui, told: &Told) {
         notes,
         fields: vec![value, Field::choice(HOW, places)],
         focus: 0,
+        scroll: None,
         yes: "set it",
         ticket: None,
     };

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use super::Ctx;
 use crate::control;
+use crate::model::key::SourceKind;
 use crate::model::node::{Node, NodeKind};
 use crate::model::status::StatusWord;
-use crate::monitor::app::dialog::{Form, Note, Tone, ask};
+use crate::monitor::app::dialog::{Form, Note, Tone};
 use crate::monitor::app::effect::Effect;
 use crate::monitor::app::needs::Need;
 use crate::monitor::app::overview::Overview;
@@ -44,7 +45,7 @@ pub fn open(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     match ui.view {
         View::Tree => open_node(ui, cx),
         View::NeedsMe => open_need(ui, cx),
-        View::Sessions => jump(ui, cx),
+        View::Sessions => open_session(ui, cx),
         View::Settings => open_setting(ui, cx),
         View::Overview => open_running(ui, cx),
         View::History => super::past::open(ui),
@@ -80,9 +81,18 @@ fn open_node(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     if !node.children().is_empty() && !ui.tree.is_open(ix) {
         return super::motion::go(ui, cx, crate::monitor::input::action::Action::Expand);
     }
+    if matches!(node.kind, NodeKind::Session | NodeKind::Agent) && attachable(node).is_ok() {
+        return attach(ui, cx);
+    }
     ui.pane = Pane::Panel;
     ui.is_panel_open = true;
     Vec::new()
+}
+
+/// Opens the agent's own program on a session; one that it cannot open is shown in the tree.
+fn open_session(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    let can = ui.selected(cx.model).is_some_and(|(_, node)| attachable(node).is_ok());
+    if can { attach(ui, cx) } else { jump(ui, cx) }
 }
 
 /// Opens the dialog for what a node needs.
@@ -92,12 +102,7 @@ fn deal(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
         Some(Need::Question) => super::control::answer(ui, cx),
         Some(Need::Approval) => super::control::control(ui, cx, control::Control::Approve),
         Some(Need::Failure | Need::Review | Need::Blocked) => match control::target(cx.model, node) {
-            Ok(target) => {
-                if let Some(form) = ask::failure(cx.model, ix, target) {
-                    ui.layers.push(Layer::Form(Box::new(form)));
-                }
-                Vec::new()
-            }
+            Ok(target) => super::control::fail(ui, cx, ix, &target),
             Err(_) => jump(ui, cx),
         },
         Some(Need::Overdue | Need::Budget | Need::Silence) | None => jump(ui, cx),
@@ -109,7 +114,7 @@ fn open_need(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 }
 
 /// Goes to the node in the tree.
-fn jump(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+pub fn jump(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     if let Some((ix, _)) = ui.selected(cx.model) {
         ui.view = View::Tree;
         super::find::go_to(ui, cx, ix);
@@ -199,16 +204,25 @@ pub fn copy(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 /// Opens a file of the selected node in the person's editor.
 pub fn edit(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     let Some((_, node)) = ui.selected(cx.model) else { return Vec::new() };
+    let found = opens(node);
+    if found.is_none() {
+        ui.say("It names no file that could be opened.", true, cx.now);
+    }
+    found.into_iter().collect()
+}
+
+/// Returns what opens the file that a node left: what it made or changed, else the log of its session.
+pub fn opens(node: &Node) -> Option<Effect> {
     let workspace = node.more().and_then(|more| more.workspace.as_deref()).unwrap_or_default();
     let file = node.outcome.as_ref().and_then(|outcome| {
         let artifact = outcome.artifacts.iter().find_map(|artifact| artifact.path.as_ref());
         artifact.or(outcome.files_modified.first())
     });
     if let Some(file) = file {
-        return vec![Effect::Edit(PathBuf::from(workspace).join(file))];
+        return Some(Effect::Edit(PathBuf::from(workspace).join(file)));
     }
-    ui.say("It names no file that could be opened.", true, cx.now);
-    Vec::new()
+    let session = node.attempts.last()?.session_id.clone()?;
+    Some(Effect::EditLog { source: node.sources().first().copied()?, session })
 }
 
 /// Opens the agent's own program on the session of the selected node.
@@ -227,7 +241,7 @@ pub fn attach(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 }
 
 /// Returns how the agent's own program is opened on a session.
-fn attachable(node: &Node) -> Result<Vec<String>, String> {
+pub fn attachable(node: &Node) -> Result<Vec<String>, String> {
     use crate::model::key::NodeKey;
     let session = node
         .keys
@@ -267,13 +281,18 @@ pub fn diff(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     effects
 }
 
-/// Asks for the diff of the selected node, where it has a work tree of its own.
+/// Asks for the diff of the folder that the selected node works in: its own, that of what it belongs to, or its
+/// project's.
 pub fn load_diff(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     let Some((ix, node)) = ui.selected(cx.model) else { return Vec::new() };
-    let Some(workspace) = node.more().and_then(|more| more.workspace.as_deref()).map(str::to_owned) else {
+    let told = |ix| cx.model.get(ix)?.more()?.workspace.as_deref().map(str::to_owned);
+    let workspace = told(ix).or_else(|| cx.model.ancestors(ix).find_map(told));
+    let Some(source) = node.sources().first().copied() else { return Vec::new() };
+    let is_ours = cx.model.source(source).is_some_and(|source| source.kind == SourceKind::Engine);
+    if workspace.is_none() && !is_ours {
         return Vec::new();
-    };
+    }
     let ticket = ui.next_ticket();
     ui.diff = Some((ix, ticket, None));
-    vec![Effect::Diff { ticket, workspace }]
+    vec![Effect::Diff { ticket, source, workspace }]
 }

@@ -16,6 +16,7 @@ use crate::model::node::{Node, Question};
 use crate::model::text as clean;
 use crate::model::time::Stamp;
 use crate::model::{Model, NodeIx};
+use crate::monitor::app::dialog::proposal::{decision, proposed, totals};
 use crate::monitor::app::needs::Need;
 use crate::monitor::app::ui::{Drawn, View};
 use crate::monitor::input::action::Action;
@@ -144,7 +145,10 @@ fn draw_rows(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, at: usize) {
 fn draw_row(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, (need, ix): (Need, NodeIx), node: &Node) {
     let marked = if scene.ui.tree.marked.contains(&ix) { scene.sign("●", "*") } else { " " };
     let role = role_of(need);
-    let of = root_of(scene.model, ix).map(label).unwrap_or_default();
+    let mut of = root_of(scene.model, ix).map(label).unwrap_or_default();
+    if let Some(project) = scene.ui.project_of(scene.model, ix) {
+        of = if of.is_empty() { project.name.clone() } else { format!("{}: {of}", project.name) };
+    }
     let waits = since(node, need).map_or_else(|| UNKNOWN.into(), |since| duration(scene.now.since(since)));
     let row_cells = [
         (format!("{marked}{}", sign(scene, ix, node).0), role),
@@ -192,8 +196,11 @@ fn said(node: &Node, need: Need) -> String {
             format!("{tool}{}", question.text.as_deref().unwrap_or("It asks something."))
         }),
         Need::Approval => {
-            let steps = node.more().and_then(|more| more.decision.as_deref()).map(|one| one.subtasks.len());
-            steps.filter(|steps| *steps > 0).map(|steps| format!("proposes {steps} steps"))
+            let decision = decision(node);
+            let score = decision.and_then(|one| one.score).map(|score| format!(", score {score:.0}"));
+            let steps = decision.map(|one| one.subtasks.len()).filter(|steps| *steps > 0);
+            let word = if steps == Some(1) { "step" } else { "steps" };
+            steps.map(|steps| format!("proposes {steps} {word}{}", score.unwrap_or_default()))
         }
         Need::Review | Need::Blocked | Need::Failure => node.status.why().map(str::to_owned),
         Need::Overdue => Some("past its deadline".into()),
@@ -209,6 +216,7 @@ fn said(node: &Node, need: Need) -> String {
 fn draw_detail(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, (need, ix): (Need, NodeIx), node: &Node) {
     let mut path: Vec<String> =
         scene.model.ancestors(ix).filter_map(|above| scene.model.get(above)).map(label).collect();
+    path.extend(scene.ui.project_of(scene.model, ix).map(|project| project.name.clone()));
     path.reverse();
     path.push(label(node));
     let arrow = scene.sign(" › ", " > ");
@@ -243,7 +251,18 @@ fn more_of(scene: &Scene<'_>, node: &Node, need: Need, wide: usize) -> Vec<Line<
                 lines.extend(error.recommendation.iter().flat_map(|text| line(text, Role::Dim)));
             }
         }
-        Need::Approval | Need::Overdue | Need::Budget | Need::Silence => {
+        Need::Approval => {
+            let steps = proposed(node);
+            lines.extend(line(&totals(steps.iter()), Role::Tokens));
+            for step in steps {
+                let agent = step.agent.map(|agent| format!("  {agent}")).unwrap_or_default();
+                lines.extend(line(
+                    &format!("{} {}{agent}  {}", scene.sign("☐", "-"), step.label, step.note),
+                    Role::Dim,
+                ));
+            }
+        }
+        Need::Overdue | Need::Budget | Need::Silence => {
             lines.extend(node.last_action.iter().flat_map(|text| line(text, Role::Dim)));
         }
     }
@@ -256,7 +275,12 @@ fn keys_of(need: Need) -> &'static [(Action, &'static str)] {
         Need::Question => {
             &[(Action::Answer, "allow, deny or answer"), (Action::Tell, "tell"), (Action::Cancel, "cancel")]
         }
-        Need::Approval => &[(Action::Approve, "approve"), (Action::Reject, "reject"), (Action::Why, "why")],
+        Need::Approval => &[
+            (Action::Approve, "approve"),
+            (Action::ApproveChanged, "with changes"),
+            (Action::Reject, "reject"),
+            (Action::Why, "why"),
+        ],
         Need::Review => &[(Action::Accept, "accept"), (Action::Retry, "retry"), (Action::Diff, "diff")],
         Need::Blocked | Need::Failure => &[
             (Action::Open, "deal with it"),

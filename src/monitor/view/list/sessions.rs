@@ -14,6 +14,7 @@ use crate::model::{Model, NodeIx};
 use crate::monitor::app::sessions::is_overdue;
 use crate::monitor::app::stance::Stance;
 use crate::monitor::app::ui::{Drawn, View};
+use crate::monitor::app::update::attachable;
 use crate::monitor::input::action::Action;
 use crate::monitor::view::Scene;
 use crate::monitor::view::text::{Side, span, width};
@@ -163,13 +164,17 @@ fn draw_detail(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, ix: NodeIx, node
     lines.truncate(usize::from(area.height.saturating_sub(1)));
     put_lines(area, buf, &lines);
     let foot = Rect { y: area.bottom().saturating_sub(1), height: 1, ..area };
+    let opens = if attachable(node).is_ok() { "attach" } else { "show in the tree" };
     let dealing = [
-        (Action::Open, "show in the tree"),
-        (Action::Attach, "attach"),
+        (Action::Open, opens),
+        (Action::Expand, "show in the tree"),
         (Action::Tell, "tell"),
         (Action::Pause, "pause"),
         (Action::Cancel, "cancel"),
         (Action::Raise, "more time"),
     ];
+    // One key for the tree is enough.
+    let dealing = dealing.iter().enumerate().filter(|(nth, (_, word))| *nth != 1 || *word != opens);
+    let dealing: Vec<_> = dealing.map(|(_, one)| *one).collect();
     keys(foot, buf, scene, Some(ix), &dealing);
 }

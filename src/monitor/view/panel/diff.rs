@@ -4,6 +4,7 @@ use ratatui::text::Line;
 
 use super::parts::{hang, item, nothing, section};
 use crate::model::NodeIx;
+use crate::model::key::SourceKind;
 use crate::model::node::Node;
 use crate::model::text as clean;
 use crate::monitor::input::action::Action;
@@ -15,6 +16,10 @@ use crate::monitor::view::theme::Role;
 const MOST: usize = 3_000;
 /// Bytes of a diff that are looked at.
 const LONGEST: usize = 1 << 20;
+
+/// Why it can be read and no more.
+const NO_WORK_TREE: &str = "Merge, keep and discard are not available: all steps work in one folder, so this is \
+    what was changed there since the last commit, by whomever.";
 
 /// Returns the lines of this tab.
 pub fn lines(scene: &Scene<'_>, ix: NodeIx, node: &Node, width: usize) -> Vec<Line<'static>> {
@@ -38,9 +43,11 @@ pub fn lines(scene: &Scene<'_>, ix: NodeIx, node: &Node, width: usize) -> Vec<Li
 }
 
 fn unasked(scene: &Scene<'_>, node: &Node, width: usize) -> Vec<Line<'static>> {
+    let is_ours = |source| scene.model.source(source).is_some_and(|one| one.kind == SourceKind::Engine);
     let has_workspace = node.more().is_some_and(|more| more.workspace.is_some());
+    let has_folder = has_workspace || node.sources().into_iter().any(is_ours);
     let text = match scene.keys.hint(Action::Diff) {
-        _ if !has_workspace => "It has no work tree of its own, so there is no diff.".to_owned(),
+        _ if !has_folder => "It has no work tree of its own, so there is no diff.".to_owned(),
         Some(keys) => format!("Press {keys} to read what it changed."),
         None => "No key is set for the diff.".to_owned(),
     };
@@ -140,6 +147,8 @@ fn shown(scene: &Scene<'_>, text: &str, width: usize) -> Vec<Line<'static>> {
     let part = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
     let mut is_cut = part.len() < text.len();
     let mut lines = summed(scene, &summary(part), is_cut, width);
+    lines.push(Line::default());
+    lines.extend(nothing(scene, NO_WORK_TREE, width));
     lines.push(Line::default());
     let mut hunk = Hunk::default();
     for line in part.lines() {
