@@ -89,7 +89,7 @@ fn fill(home: &Path, sessions: usize, each: usize) -> (usize, usize) {
 fn transcript(session: &str, agent: Option<&str>, size: usize) -> String {
     let mut text = String::new();
     let me = agent.unwrap_or(session);
-    let side = agent.map_or_else(
+    let chain = agent.map_or_else(
         || "\"isSidechain\":false".into(),
         |id| format!("\"isSidechain\":true,\"agentId\":\"{id}\""),
     );
@@ -100,7 +100,7 @@ fn transcript(session: &str, agent: Option<&str>, size: usize) -> String {
         let tail = format!(
             "\"timestamp\":\"{at}\",\"cwd\":\"/srv/shop\",\"sessionId\":\"{session}\",\"version\":\"2.1.325\"}}\n"
         );
-        let head = format!("{{\"parentUuid\":\"{me}-{nth}\",{side},");
+        let head = format!("{{\"parentUuid\":\"{me}-{nth}\",{chain},");
         if nth == 1 {
             writeln!(text, "{head}\"type\":\"user\",\"message\":{{\"role\":\"user\",\"content\":\"Make it work.\"}},\"uuid\":\"{me}-u\",{}", tail.trim_end()).unwrap();
             write!(text, "{head}\"attachment\":{{\"type\":\"prompt_snapshot\",\"systemPrompt\":[\"{}\"]}},\"type\":\"attachment\",{tail}", "You are an agent. ".repeat(600)).unwrap();

@@ -50,8 +50,8 @@ fn what_was_left_open_long_ago_is_over_and_what_was_just_now_is_silent() {
 fn a_session_with_a_live_process_is_not_silent() {
     let home = Home::of("endings");
     let pid = std::process::id();
-    let stat = std::fs::read_to_string("/proc/self/stat").ok();
-    let start = stat
+    let about_me = std::fs::read_to_string("/proc/self/stat").ok();
+    let start = about_me
         .as_deref()
         .and_then(|stat| stat.rsplit_once(')')?.1.split_whitespace().nth(19).map(str::to_owned));
     let entry = |start: &str| {

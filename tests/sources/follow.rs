@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use quarterdeck::model::Model;
 use quarterdeck::model::fact::SourceState;
-use quarterdeck::source::feed::follow_into;
+use quarterdeck::source::feed::{Feed, follow_into};
 
 use crate::world::{Home, SOURCE, now};
 
@@ -99,7 +99,6 @@ fn the_newest_come_first_and_the_rest_in_slices_with_progress() {
         file.set_modified(at).unwrap();
     }
     let (mut feed, mut model) = (home.feed(), Model::default());
-    use quarterdeck::source::feed::Feed;
     let first = feed.poll(now());
     assert!(first.more);
     let _ = model.apply_all(first.facts);
@@ -131,7 +130,7 @@ fn a_thread_that_follows_hears_of_new_files_folders_and_lines() {
             let left = deadline.saturating_duration_since(Instant::now());
             match receive.recv_timeout(left) {
                 Ok(batch) => drop(model.apply_all(batch.facts)),
-                Err(_) => panic!("{what} did not come: {model:?}"),
+                Err(error) => panic!("{what} did not come, {error}: {model:?}"),
             }
         }
     };

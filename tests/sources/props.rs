@@ -49,7 +49,9 @@ fn read(pieces: &[&[u8]], aside: bool) -> Vec<Said> {
 
 fn folded(said: Vec<Said>) -> Fold {
     let mut fold = Fold::default();
-    said.into_iter().for_each(|said| fold.take(said));
+    for said in said {
+        fold.take(said);
+    }
     fold
 }
 
