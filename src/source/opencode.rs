@@ -159,7 +159,12 @@ impl OpenCode {
             told.retain(|said| matches!(said.what, NodeFact::Used(_)));
         } else {
             session.newest = row.number;
-            for part in self.database.parts_of(&row.message)? {
+            let parts = if standing == Standing::Copied {
+                Vec::new()
+            } else {
+                self.database.parts_of(&row.message)?
+            };
+            for part in parts {
                 opencode::part(&part, &mut told);
             }
         }

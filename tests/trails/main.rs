@@ -1,7 +1,7 @@
 //! What the agents' own files say: golden tests on small files in each real shape, and what must hold of every
 //! reader whatever it is fed.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests are not marked as tests")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests are not marked as tests")]
 
 mod codex;
 mod frames;

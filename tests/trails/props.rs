@@ -44,9 +44,13 @@ fn a_reader_that_is_put_aside_after_any_line_says_the_same() {
             let (first, second) = lines.split_at(cut);
             let mut said = Vec::new();
             let mut reader = (case.begin)();
-            first.iter().for_each(|line| reader.line(line, &mut said));
+            for line in first {
+                reader.line(line, &mut said);
+            }
             let mut reader = (case.resume)(&reader.state());
-            second.iter().for_each(|line| reader.line(line, &mut said));
+            for line in second {
+                reader.line(line, &mut said);
+            }
             assert!(said == whole, "{} cut after line {cut}", case.name);
         }
     }
@@ -78,7 +82,9 @@ fn feed(line: &[u8]) {
     for case in cases() {
         let mut reader = (case.begin)();
         // Once a reader knows whose file it is, it looks closer.
-        lines(&case.bytes).first().into_iter().for_each(|first| reader.line(first, &mut said));
+        if let Some(first) = lines(&case.bytes).first() {
+            reader.line(first, &mut said);
+        }
         reader.line(&line, &mut said);
         let _ = (case.resume)(&reader.state());
     }
@@ -107,8 +113,16 @@ fn put(value: &mut Value, nth: &mut usize, odd: &Value) {
     }
     *nth = nth.wrapping_sub(1);
     match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| put(item, nth, odd)),
-        Value::Object(fields) => fields.values_mut().for_each(|field| put(field, nth, odd)),
+        Value::Array(items) => {
+            for item in items {
+                put(item, nth, odd);
+            }
+        }
+        Value::Object(fields) => {
+            for field in fields.values_mut() {
+                put(field, nth, odd);
+            }
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
