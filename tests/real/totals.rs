@@ -141,13 +141,15 @@ fn every_token_of_codex_and_its_helpers_is_counted_once_also_after_a_resume() {
     let place = Place::new();
     let look = json!({ "name": "exec_command", "input": { "cmd": "echo part" } });
     let spawn = |task: &str, nth| json!({ "name": "spawn_agent", "input": { "message": prompt(task, &helper(nth, &look)) } });
-    let wait = json!({ "name": "wait_agent", "input": { "targets": "$ALL:agent_id", "timeout_ms": 20_000 } });
+    // One after the other: waiting for several ends with the first, and what is unfinished at the end is broken off.
+    let wait =
+        |which: &str| json!({ "name": "wait_agent", "input": { "targets": [which], "timeout_ms": 60_000 } });
     let script = json!([
         { "tools": [{ "name": "tool_search", "input": { "query": "spawn sub-agents wait agent", "limit": 10 } }],
           "usage": usage(1) },
         { "tools": [spawn("Part one.", 1), spawn("Part two.", 2)], "usage": usage(2) },
-        { "tools": [wait.clone()], "usage": usage(3) },
-        { "tools": [wait], "usage": usage(4) },
+        { "tools": [wait("$FIRST:agent_id")], "usage": usage(3) },
+        { "tools": [wait("$LAST:agent_id")], "usage": usage(4) },
         { "text": "All is done.", "usage": usage(5) },
     ]);
     let said = finish(

@@ -29,7 +29,7 @@ pub struct Step {
     pub cut: bool,
 }
 
-/// A call of a tool. In its input `$LAST:key` and `$ALL:key` stand for values of earlier results.
+/// A call of a tool. In its input `$FIRST:key`, `$LAST:key` and `$ALL:key` stand for values of earlier results.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Tool {
     pub name: String,
@@ -175,6 +175,8 @@ fn fill(value: &mut Value, said: &str) {
                 *value = values_of(key, said).into_iter().map(Value::from).collect();
             } else if let Some(key) = text.strip_prefix("$LAST:") {
                 *value = values_of(key, said).pop().unwrap_or_default().into();
+            } else if let Some(key) = text.strip_prefix("$FIRST:") {
+                *value = values_of(key, said).into_iter().next().unwrap_or_default().into();
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
