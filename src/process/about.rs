@@ -76,9 +76,15 @@ mod tests {
             .stdin(std::fs::File::create(&open).unwrap())
             .spawn()
             .unwrap();
-        let found = known(child.id()).unwrap();
+        // For a moment it is still its parent's copy, and has no command line of its own.
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        let found = loop {
+            match known(child.id()).filter(|known| known.arguments == ["sleep", "60"]) {
+                Some(found) => break found,
+                None => assert!(std::time::Instant::now() < deadline, "{:?}", known(child.id())),
+            }
+        };
         assert!(pids().contains(&child.id()));
-        assert_eq!(found.arguments, ["sleep", "60"]);
         assert_eq!(found.parent, std::process::id());
         assert_eq!(folder(child.id()), Some(folder_of_it.path().canonicalize().unwrap()));
         assert!(open_files(child.id()).contains(&open.canonicalize().unwrap()));
