@@ -11,6 +11,7 @@ use std::fmt::Write;
 use super::cells::{fit, pad, width};
 use super::measure::{UNKNOWN, cost, duration, spent_tokens};
 use crate::model::fact::SourceState;
+use crate::model::id::Seq;
 use crate::model::key::SourceKind;
 use crate::model::node::{Node, NodeKind};
 use crate::model::rollup::Tally;
@@ -59,17 +60,17 @@ pub fn tree_within(model: &Model, chosen: &[NodeIx], now: Stamp, within: usize) 
 
 /// Returns whether a source cannot be read as it should be. A state folder in which nothing happened yet is
 /// none of those: it is made when it is needed. A file that somebody named is there or missing.
-pub fn is_in_trouble(model: &Model, source: &Source) -> bool {
+pub fn is_in_trouble(source: &Source) -> bool {
     match &source.state {
         SourceState::Ok | SourceState::Loading { .. } => false,
-        SourceState::Missing { .. } => source.kind != SourceKind::Engine || !model.is_empty(),
+        SourceState::Missing { .. } => source.kind != SourceKind::Engine || source.seq > Seq::default(),
         SourceState::Partial { .. } | SourceState::Corrupt { .. } | SourceState::Stopped { .. } => true,
     }
 }
 
 /// Returns which sources cannot be read and why, one line each; nothing where all is well.
 pub fn unread(model: &Model) -> Vec<String> {
-    let sources = model.sources().filter(|(_, source)| is_in_trouble(model, source));
+    let sources = model.sources().filter(|(_, source)| is_in_trouble(source));
     sources
         .filter_map(|(_, source)| {
             let what = match &source.state {

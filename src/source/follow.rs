@@ -176,8 +176,11 @@ impl Follower {
             Fresh::Nothing => {
                 let root = self.folder.root.display();
                 let is_there = self.folder.root.is_dir();
-                let what =
-                    if is_there { format!("no journal in {root} yet") } else { format!("{root} is gone") };
+                let what = match (is_there, &self.told) {
+                    (true, _) => format!("no journal in {root} yet"),
+                    (false, None) => format!("no {root} yet"),
+                    (false, Some(_)) => format!("{root} is gone"),
+                };
                 self.refused = Some(files);
                 self.health.tell(SourceState::Missing { what: what.into() }, batch);
             }

@@ -15,6 +15,8 @@ mod demo;
 mod files;
 mod fleet;
 mod hostile;
+#[cfg(target_os = "linux")]
+mod natives;
 mod opens;
 mod screen;
 #[cfg(target_os = "linux")]

@@ -106,7 +106,7 @@ fn engine(scene: &Scene<'_>) -> (&'static str, String, Role) {
         return (hollow, "reading".into(), Role::Faint);
     }
     let sources = || scene.model.sources().map(|(_, source)| source);
-    if let Some(source) = sources().find(|source| is_in_trouble(scene.model, source)) {
+    if let Some(source) = sources().find(|source| is_in_trouble(source)) {
         return ("!", trouble(source), Role::Error);
     }
     if let Some((done, total)) = reading(scene.model) {

@@ -221,7 +221,7 @@ pub fn filtered_out(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, of: usize) 
 
 /// Returns which sources cannot be read, in full, each with what to do about it.
 pub fn unread(scene: &Scene<'_>) -> Vec<(String, Role)> {
-    let sources = scene.model.sources().filter(|(_, source)| is_in_trouble(scene.model, source));
+    let sources = scene.model.sources().filter(|(_, source)| is_in_trouble(source));
     let remedies = sources.map(|(_, source)| remedy(source));
     let told = crate::report::text::unread(scene.model).into_iter().zip(remedies);
     told.flat_map(|(what, remedy)| {
