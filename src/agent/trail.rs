@@ -42,8 +42,40 @@ pub trait Trail: Send {
     /// Takes one line. Of one that was too long only the beginning is there.
     fn line(&mut self, line: &Line, say: &mut Vec<Said>);
 
+    /// Says what follows from all that was read so far, and from what is known beside the file. It is asked
+    /// again when either changes, and what it said before no longer counts.
+    fn conclude(&self, _beside: &Beside<'_>, _say: &mut Vec<Said>) {}
+
     /// Returns what a reader must know to go on after the last line, small enough to be kept for each file.
     fn state(&self) -> Value;
+}
+
+/// What is known beside a file.
+#[derive(Debug, Clone, Copy)]
+pub struct Beside<'a> {
+    /// What a small file that belongs to it says, where there is one.
+    pub side: Option<&'a Value>,
+    /// What is known of the process that writes it.
+    pub process: Process,
+    /// The time.
+    pub now: Stamp,
+}
+
+/// What is known of a process that an agent's file belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Process {
+    /// The tool keeps no list of its processes.
+    #[default]
+    Unknown,
+    /// It runs.
+    Alive {
+        /// Its number.
+        pid: u32,
+        /// When it started, by the system's count: numbers are used again.
+        start: Option<u64>,
+    },
+    /// The tool keeps a list, and it is not in it, or it died.
+    Gone,
 }
 
 /// Makes readable what was said and done, for the panels of the one node that a person looks at.

@@ -60,7 +60,9 @@ fn reading(folder: StateFolder) -> Vec<Finding> {
     let mut found = Vec::new();
     for (_, source) in model.sources() {
         let (level, what) = match &source.state {
-            SourceState::Ok => (Level::Ok, format!("{} nodes can be shown", model.len())),
+            SourceState::Ok | SourceState::Loading { .. } => {
+                (Level::Ok, format!("{} nodes can be shown", model.len()))
+            }
             SourceState::Missing { what } => (Level::Ok, what.to_string()),
             SourceState::Partial { what } | SourceState::Stopped { why: what } => {
                 (Level::Note, what.to_string())

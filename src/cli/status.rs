@@ -151,7 +151,10 @@ fn must_be_readable(model: &Model) -> Result<(), CliError> {
                 let hint = "Nothing of it was read before, so there is no last good state to show.";
                 return Err(CliError::Unreadable(format!("cannot read {}: {what}.\n{hint}", source.root)));
             }
-            SourceState::Ok | SourceState::Partial { .. } | SourceState::Stopped { .. } => {}
+            SourceState::Ok
+            | SourceState::Loading { .. }
+            | SourceState::Partial { .. }
+            | SourceState::Stopped { .. } => {}
         }
     }
     Ok(())

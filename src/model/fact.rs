@@ -154,7 +154,11 @@ pub struct UsageReport {
     pub scope: Scope,
     pub model: Option<Name>,
     pub tokens: Tokens,
+    /// The part of the cache writes that is kept for an hour: it has a price of its own.
+    pub hour_cache: u64,
     pub cost: Option<Usd>,
+    /// Whether the source knows that this node sent it: it moves here from whoever only repeats it.
+    pub is_original: bool,
 }
 
 impl UsageReport {
@@ -196,6 +200,8 @@ pub enum SourceFact {
 pub enum SourceState {
     #[default]
     Ok,
+    /// It is being read for the first time; what there is so far is shown.
+    Loading { done: u32, total: u32 },
     /// Some of it cannot be read.
     Partial { what: Box<str> },
     /// It cannot be read now; what is shown is the last good state.

@@ -262,6 +262,7 @@ fn cost(node: &Node) -> Cost {
 fn source_state(source: &Source) -> SourceItem<'_> {
     let (state, what, since) = match &source.state {
         SourceState::Ok => ("ok", None, None),
+        SourceState::Loading { .. } => ("loading", None, None),
         SourceState::Partial { what } => ("partial", Some(&**what), None),
         SourceState::Corrupt { since, what } => ("corrupt", Some(&**what), Some(*since)),
         SourceState::Missing { what } => ("missing", Some(&**what), None),

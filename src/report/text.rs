@@ -61,7 +61,7 @@ pub fn tree_within(model: &Model, chosen: &[NodeIx], now: Stamp, within: usize) 
 /// none of those: it is made when it is needed. A file that somebody named is there or missing.
 pub fn is_in_trouble(model: &Model, source: &Source) -> bool {
     match &source.state {
-        SourceState::Ok => false,
+        SourceState::Ok | SourceState::Loading { .. } => false,
         SourceState::Missing { .. } => source.kind != SourceKind::Engine || !model.is_empty(),
         SourceState::Partial { .. } | SourceState::Corrupt { .. } | SourceState::Stopped { .. } => true,
     }
@@ -73,7 +73,7 @@ pub fn unread(model: &Model) -> Vec<String> {
     sources
         .filter_map(|(_, source)| {
             let what = match &source.state {
-                SourceState::Ok => return None,
+                SourceState::Ok | SourceState::Loading { .. } => return None,
                 SourceState::Partial { what } => format!("not all of it can be read: {what}"),
                 SourceState::Corrupt { since, what } => format!("cannot be read since {since}: {what}"),
                 SourceState::Missing { what } => format!("missing: {what}"),

@@ -30,6 +30,25 @@ pub trait Feed: Send + 'static {
 
     /// Returns the folders, and where the system needs it the files, whose changes matter.
     fn watched(&self) -> Vec<PathBuf>;
+
+    /// Says to the watch what matters now. A feed of very many files says only what is new, and hears what rang.
+    fn attend(&mut self, watch: &mut Watch) {
+        watch.want(&self.watched());
+    }
+}
+
+impl<F: Feed + ?Sized> Feed for Box<F> {
+    fn poll(&mut self, now: Stamp) -> Batch {
+        (**self).poll(now)
+    }
+
+    fn watched(&self) -> Vec<PathBuf> {
+        (**self).watched()
+    }
+
+    fn attend(&mut self, watch: &mut Watch) {
+        (**self).attend(watch);
+    }
 }
 
 /// A feed that is followed by a thread of its own, until it is dropped.
@@ -63,12 +82,16 @@ pub fn follow_into(
     let bell = watch.bell();
     let stopped = Arc::clone(&stop);
     let thread = thread::Builder::new().name("follow".into()).spawn(move || {
+        let mut is_read = false;
         while !stopped.load(Ordering::Relaxed) {
             // Watching before reading: what changes in between rings.
-            watch.want(&feed.watched());
+            feed.attend(&mut watch);
             let batch = feed.poll(clock());
             let more = batch.more;
-            if !batch.facts.is_empty() && !tell(batch) {
+            // That there is nothing is news too, once: somebody waits for all to be read.
+            let is_news = !batch.facts.is_empty() || !(more || is_read);
+            is_read |= !more;
+            if is_news && !tell(batch) {
                 return;
             }
             if !more {

@@ -1,5 +1,6 @@
-//! Rings when something in a set of folders changes. What changed is not told: whoever is woken looks for
-//! itself, so an overflow, a lost event or a storm of them cost nothing but a look.
+//! Rings when something in a set of folders changes. Whoever is woken looks for itself, so an overflow, a lost
+//! event or a storm of them cost nothing but a look; where there are very many files, [`Watch::rung`] says
+//! where to look.
 //!
 //! Folders are watched, not files: a watch on a file goes dead when the file is replaced. Where the system
 //! tells of no appends that way (kqueue), the growing files are watched too.
@@ -8,12 +9,37 @@ use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 
 /// Whether a watch on a folder does not tell of appends to the files in it.
 pub const FILES_TOO: bool = cfg!(any(target_os = "macos", target_os = "freebsd"));
+
+/// So many changed paths are remembered; of more it is only known that there were many.
+const REMEMBERED: usize = 1024;
+
+/// Where something changed since it was last asked.
+#[derive(Debug, Default)]
+pub struct Rung {
+    pub paths: HashSet<PathBuf>,
+    /// Whether anything else may have changed too.
+    pub anywhere: bool,
+}
+
+impl Rung {
+    fn note(&mut self, event: notify::Result<notify::Event>) {
+        match event {
+            Ok(event) if !event.need_rescan() => self.paths.extend(event.paths),
+            Ok(_) | Err(_) => self.anywhere = true,
+        }
+        if self.paths.len() > REMEMBERED {
+            self.paths.clear();
+            self.anywhere = true;
+        }
+    }
+}
 
 /// Folders under watch.
 #[derive(Debug)]
@@ -23,6 +49,7 @@ pub struct Watch {
     watched: HashMap<PathBuf, u64>,
     bell: Bell,
     rung: Receiver<()>,
+    changed: Arc<Mutex<Rung>>,
     /// Why the system cannot watch; then only the poll is left.
     trouble: Option<String>,
 }
@@ -47,9 +74,12 @@ impl Watch {
         let (sender, rung) = sync_channel(1);
         let bell = Bell(sender);
         let ringer = bell.clone();
+        let changed = Arc::new(Mutex::new(Rung::default()));
+        let noted = Arc::clone(&changed);
         let made = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
             // Reading a file is no change; everything else, also an error or an overflow, is worth a look.
-            if !event.is_ok_and(|event| event.kind.is_access()) {
+            if !event.as_ref().is_ok_and(|event| event.kind.is_access()) {
+                noted.lock().unwrap_or_else(PoisonError::into_inner).note(event);
                 ringer.ring();
             }
         });
@@ -57,7 +87,7 @@ impl Watch {
             Ok(watcher) => (Some(watcher), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        Self { watcher, watched: HashMap::new(), bell, rung, trouble }
+        Self { watcher, watched: HashMap::new(), bell, rung, changed, trouble }
     }
 
     /// Returns what wakes the one who waits here.
@@ -90,6 +120,23 @@ impl Watch {
                 }
             }
         }
+    }
+
+    /// Watches one more path; one that is watched already costs nothing.
+    pub fn add(&mut self, path: &Path) {
+        let Some(watcher) = self.watcher.as_mut().filter(|_| !self.watched.contains_key(path)) else {
+            return;
+        };
+        let Some(inode) = inode_of(path) else { return };
+        match watcher.watch(path, RecursiveMode::NonRecursive) {
+            Ok(()) => drop(self.watched.insert(path.to_owned(), inode)),
+            Err(error) => self.trouble = Some(error.to_string()),
+        }
+    }
+
+    /// Returns where something changed since this was last asked.
+    pub fn rung(&self) -> Rung {
+        std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Waits until something changes, or for so long; returns whether something did, as far as it is told.

@@ -180,7 +180,7 @@ fn usage() -> impl Strategy<Value = NodeFact> {
                 tokens = told.map_or(tokens, |told| tokens.with(count, told));
             }
             let model = model.map(|name| (&*name).into());
-            NodeFact::Used(Box::new(UsageReport { id, scope, model, tokens, cost }))
+            NodeFact::Used(Box::new(UsageReport { id, scope, model, tokens, cost, ..UsageReport::default() }))
         },
     )
 }

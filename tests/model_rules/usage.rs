@@ -10,6 +10,7 @@ fn report(id: Option<&str>, scope: Scope, input: u64, cost: Option<i64>) -> Usag
         model: None,
         tokens: Tokens::default().with(Count::Input, input),
         cost: cost.map(Usd),
+        ..UsageReport::default()
     }
 }
 

@@ -11,9 +11,11 @@ impl Model {
     ///
     /// A message that is known already is a repeat: of each count the larger is right, since streams tell
     /// a message again and again, ever longer. It stays with the node that it was first told of, unless
-    /// now one below that node claims it: the agent that really sent it, not the session around it.
+    /// now one below that node claims it: the agent that really sent it, not the session around it. A source
+    /// that knows who sent it may say so too: of a conversation and its copies, the one that was first.
     pub(super) fn use_tokens(&mut self, ix: NodeIx, report: UsageReport, told: Told, delta: &mut Delta) {
         let model = report.model.as_deref().map(|name| self.intern(name));
+        let is_original = report.is_original;
         let fresh = Spent {
             id: report.id,
             is_total: report.scope == Scope::Total,
@@ -23,7 +25,8 @@ impl Model {
         };
         match self.booked(ix, &fresh) {
             Some((owner, place)) => {
-                let moves = owner != ix && self.ancestors(ix).any(|above| above == owner);
+                let is_above = |low: NodeIx, high: NodeIx| self.ancestors(low).any(|above| above == high);
+                let moves = owner != ix && (is_above(ix, owner) || (is_original && !is_above(owner, ix)));
                 self.repeat(owner, place, &fresh, delta);
                 if moves {
                     self.move_entry(owner, place, ix, delta);

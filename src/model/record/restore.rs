@@ -194,6 +194,7 @@ fn report(usage: UsageRecord) -> UsageReport {
         model: usage.model,
         tokens: usage.tokens,
         cost: usage.cost,
+        ..UsageReport::default()
     }
 }
 

@@ -129,7 +129,9 @@ fn trouble(source: &Source) -> String {
         SourceState::Stopped { .. } => format!("{journal} not reachable"),
         SourceState::Missing { .. } => format!("{journal} missing"),
         SourceState::Corrupt { .. } => format!("{journal} unreadable"),
-        SourceState::Partial { .. } | SourceState::Ok => format!("{journal} partly unreadable"),
+        SourceState::Partial { .. } | SourceState::Ok | SourceState::Loading { .. } => {
+            format!("{journal} partly unreadable")
+        }
     }
 }
 

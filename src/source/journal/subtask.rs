@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::delegation::ended;
 use super::{Teller, report, step};
 use crate::model::event::payload as p;
-use crate::model::fact::{Action, Clock, Description, NodeFact, Scope, StatusReport, UsageReport, session};
+use crate::model::fact::{Action, Clock, Description, NodeFact, StatusReport, UsageReport, session};
 use crate::model::id::{AgentId, SessionId};
 use crate::model::key::{Keys, NodeKey};
 use crate::model::name::Name;
@@ -256,7 +256,7 @@ impl Teller<'_> {
             self.node(keys.clone(), NodeFact::Described(Box::new(description)));
         }
         let tokens = tokens.unwrap_or_default();
-        let usage = UsageReport { id: Some(id), scope: Scope::Message, model, tokens, cost };
+        let usage = UsageReport { id: Some(id), model, tokens, cost, ..UsageReport::default() };
         self.node(keys, NodeFact::Used(Box::new(usage)));
     }
 

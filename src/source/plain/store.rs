@@ -277,12 +277,13 @@ fn tell_usage(row: Loose<'_>, key: &NodeKey, source: SourceId, out: &mut Vec<Fac
                 .and_then(|tokens| serde_json::from_value(tokens.clone()).ok())
                 .unwrap_or_default(),
             cost: message.decimal(&["cost"]).map(Usd::from_dollars),
+            ..UsageReport::default()
         });
     }
     let total =
         row.object(&["usage"]).and_then(|usage| serde_json::from_value(Value::Object(usage.0.clone())).ok());
     if let Some(tokens) = total {
         let id = Some(format!("{key}@total").into());
-        tell(UsageReport { id, scope: Scope::Total, model: None, tokens, cost });
+        tell(UsageReport { id, scope: Scope::Total, tokens, cost, ..UsageReport::default() });
     }
 }

@@ -1,0 +1,228 @@
+//! What tokens cost: one dated table, and how a model's name is found in it.
+//!
+//! A model that is not in the table has no price. It is never guessed from one with a similar name, and never 0.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::fact::UsageReport;
+use super::usage::{Count, Usd};
+
+/// The table that comes with the program.
+const BUILT_IN: &str = include_str!("price/prices.toml");
+/// A request that is longer is dearer with some models.
+const LONG: u64 = 200_000;
+/// A millionth of a nano-dollar for a token, from dollars for a million tokens.
+const PER_TOKEN: f64 = 1e6;
+
+/// What a million tokens cost, by model.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Prices {
+    /// The day of which they are.
+    pub date: String,
+    models: BTreeMap<String, Price>,
+}
+
+/// What one model's tokens cost, in dollars for a million.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Price {
+    input: f64,
+    output: f64,
+    /// Where it is not told, as much as other input.
+    cache_read: Option<f64>,
+    cache_write: Option<f64>,
+    /// Where it is not told, twice the input.
+    cache_write_1h: Option<f64>,
+    above_200k: Option<Box<Price>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    as_of: Option<String>,
+    #[serde(default)]
+    models: BTreeMap<String, Price>,
+}
+
+impl Prices {
+    /// Returns the prices that come with the program.
+    pub fn built_in() -> Self {
+        // A test reads the table; one that could not be read would leave every cost unknown, not wrong.
+        Self::default().with(BUILT_IN).unwrap_or_default()
+    }
+
+    /// Returns these prices with another table over them, or what is wrong with that table.
+    pub fn with(mut self, table: &str) -> Result<Self, String> {
+        let table: Table = toml::from_str(table).map_err(|error| error.message().to_owned())?;
+        if let Some((name, _)) = table.models.iter().find(|(_, price)| !price.is_sound()) {
+            return Err(format!("the price of {name} is no amount of money"));
+        }
+        self.date = table.as_of.unwrap_or(self.date);
+        self.models.extend(table.models.into_iter().map(|(name, price)| (name.to_lowercase(), price)));
+        Ok(self)
+    }
+
+    /// Returns what a message cost, if its model has a price and its tokens are known.
+    pub fn cost(&self, report: &UsageReport) -> Option<Usd> {
+        let count = |count| report.tokens.get(count).unwrap_or(0);
+        let told = report.tokens.get(Count::Input).or(report.tokens.get(Count::Output));
+        let price = self.find(report.model.as_deref()?).filter(|_| told.is_some())?;
+        let (read, write) = (count(Count::CacheRead), count(Count::CacheWrite));
+        let hour = report.hour_cache.min(write);
+        let sent = count(Count::Input).saturating_add(read).saturating_add(write);
+        // A total is of many requests; none of them need have been long.
+        let is_long = sent > LONG && report.scope == super::fact::Scope::Message;
+        let price = price.above_200k.as_deref().filter(|_| is_long).unwrap_or(price);
+        let parts = [
+            (count(Count::Input), price.input),
+            (count(Count::Output), price.output),
+            (read, price.cache_read.unwrap_or(price.input)),
+            (write - hour, price.cache_write.unwrap_or(price.input)),
+            (hour, price.cache_write_1h.unwrap_or(2.0 * price.input)),
+        ];
+        let millionths: u128 =
+            parts.iter().map(|(tokens, price)| u128::from(*tokens) * per_token(*price)).sum();
+        // Rounded once, at the end: a hundred thousand messages must not drift.
+        i64::try_from((millionths + 500) / 1_000).ok().map(Usd)
+    }
+
+    /// Finds a model by its name: as it is, then without what providers put around it, then without its date.
+    fn find(&self, model: &str) -> Option<&Price> {
+        let model = model.trim().to_lowercase();
+        if let Some(price) = self.models.get(&model) {
+            return Some(price);
+        }
+        let name = bare(&model);
+        self.models.get(name).or_else(|| self.models.get(undated(name)?))
+    }
+}
+
+impl Price {
+    fn is_sound(&self) -> bool {
+        let own =
+            [Some(self.input), Some(self.output), self.cache_read, self.cache_write, self.cache_write_1h];
+        own.into_iter().flatten().all(|price| price.is_finite() && (0.0..1e6).contains(&price))
+            && self.above_200k.as_ref().is_none_or(|above| above.is_sound())
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked when it was read")]
+fn per_token(price: f64) -> u128 {
+    (price * PER_TOKEN).round() as u128
+}
+
+/// Returns a model's own name: `us.anthropic.claude-x-v1:0`, `anthropic/claude-x` and `claude-x[1m]` are one.
+fn bare(model: &str) -> &str {
+    let model = model.rsplit('/').next().unwrap_or(model);
+    let model = model.split_once("anthropic.").map_or(model, |(_, name)| name);
+    let model = model.split(['[', '@', ':']).next().unwrap_or(model);
+    let model = model.strip_suffix("-v1").or_else(|| model.strip_suffix("-v2")).unwrap_or(model);
+    model.strip_suffix("-latest").unwrap_or(model)
+}
+
+/// Returns a name without the date at its end: `-20251001` or `-2025-10-01`.
+fn undated(name: &str) -> Option<&str> {
+    let digits =
+        |text: &str, count: usize| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (rest, last) = name.rsplit_once('-')?;
+    if digits(last, 8) {
+        return Some(rest);
+    }
+    let (rest, month) = rest.rsplit_once('-')?;
+    let (rest, year) = rest.rsplit_once('-')?;
+    (digits(last, 2) && digits(month, 2) && digits(year, 4)).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::model::fact::Scope;
+    use crate::model::usage::Tokens;
+
+    fn report(model: &str, counts: [u64; 4], hour_cache: u64) -> UsageReport {
+        let [input, output, read, write] = counts;
+        let tokens = Tokens::default()
+            .with(Count::Input, input)
+            .with(Count::Output, output)
+            .with(Count::CacheRead, read)
+            .with(Count::CacheWrite, write);
+        UsageReport { model: Some(model.into()), tokens, hour_cache, ..UsageReport::default() }
+    }
+
+    fn dollars(model: &str, counts: [u64; 4], hour_cache: u64) -> Option<f64> {
+        Prices::built_in().cost(&report(model, counts, hour_cache)).map(Usd::dollars)
+    }
+
+    #[test]
+    fn every_count_has_its_own_price() {
+        // As the tool itself adds it up: 1200 in, 150 out, 8000 read, 2000 written.
+        assert_eq!(dollars("claude-opus-5-5", [1200, 150, 8000, 2000], 0), Some(0.0194));
+        let kept_for_an_hour = dollars("claude-opus-5-5", [0, 0, 0, 1_000_000], 1_000_000);
+        assert_eq!(kept_for_an_hour, Some(8.0));
+        assert_eq!(dollars("claude-haiku-4-5", [0, 0, 0, 1_000_000], 400_000), Some(0.6 * 1.25 + 0.4 * 2.0));
+        // No price of its own: as other input.
+        assert_eq!(dollars("gpt-5.5", [0, 0, 0, 1_000_000], 0), Some(5.0));
+    }
+
+    #[rstest]
+    #[case("claude-haiku-4-5-20251001")]
+    #[case("anthropic/claude-haiku-4-5")]
+    #[case("us.anthropic.claude-haiku-4-5-20251001-v1:0")]
+    #[case("openrouter/anthropic/claude-haiku-4-5")]
+    #[case("claude-haiku-4-5@20251001")]
+    #[case("claude-haiku-4-5[1m]")]
+    #[case("Claude-Haiku-4-5")]
+    #[case("claude-haiku-4-5-2025-10-01")]
+    #[case("claude-haiku-4-5-latest")]
+    fn a_name_is_found_whatever_is_put_around_it(#[case] name: &str) {
+        assert_eq!(dollars(name, [1_000_000, 0, 0, 0], 0), Some(1.0));
+    }
+
+    #[rstest]
+    #[case("claude-haiku-4")]
+    #[case("claude-haiku-4-5-mini")]
+    #[case("<synthetic>")]
+    #[case("")]
+    fn an_unknown_model_has_no_price_and_is_not_guessed(#[case] name: &str) {
+        assert_eq!(dollars(name, [1_000_000, 0, 0, 0], 0), None);
+    }
+
+    #[test]
+    fn a_long_request_is_dearer_and_a_session_of_short_ones_is_not() {
+        assert_eq!(dollars("claude-sonnet-4-5", [100_000, 0, 100_000, 0], 0), Some(0.33));
+        assert_eq!(
+            dollars("claude-sonnet-4-5", [100_000, 1000, 100_001, 0], 0),
+            Some(0.6 + 0.060_000_6 + 0.0225)
+        );
+        let total =
+            UsageReport { scope: Scope::Total, ..report("claude-sonnet-4-5", [1_000_000, 0, 0, 0], 0) };
+        assert_eq!(Prices::built_in().cost(&total), Some(Usd::from_dollars(3.0)));
+    }
+
+    #[test]
+    fn a_table_of_ones_own_goes_over_the_built_in_one() {
+        let own = "as_of = \"2027-01-01\"\n[models]\n\"My-Model\" = { input = 1, output = 2 }\n";
+        let prices = Prices::built_in().with(own).unwrap();
+        assert_eq!(prices.date, "2027-01-01");
+        assert_eq!(
+            prices.cost(&report("my-model", [1_000_000, 1_000_000, 0, 0], 0)),
+            Some(Usd::from_dollars(3.0))
+        );
+        assert!(prices.cost(&report("claude-opus-5-5", [1, 0, 0, 0], 0)).is_some());
+        for wrong in
+            ["[models]\nx = { input = -1, output = 0 }", "[models]\nx = { input = nan, output = 0 }", "x"]
+        {
+            assert!(Prices::built_in().with(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn tokens_that_nobody_told_cost_an_unknown_amount() {
+        let unknown = UsageReport { model: Some("gpt-5.5".into()), ..UsageReport::default() };
+        assert_eq!(Prices::built_in().cost(&unknown), None);
+    }
+}

@@ -1,0 +1,450 @@
+//! What agents leave on disk by themselves: very many files that are appended to, of one tool, as one source.
+//!
+//! The newest are read first and told at once, the rest in slices. After that only what rang is looked at, so that
+//! an append costs the same however many files there are. What was read is kept in an index, so that the next start
+//! reads only what came since. What the lines mean is the business of the tool's reader in `agent/`.
+
+pub mod file;
+pub mod fold;
+pub mod index;
+mod tell;
+pub mod tool;
+mod walk;
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use file::{Ending, TrailFile, plain_file};
+use fold::Fold;
+use index::Entry;
+use tell::{Owner, Teller};
+use tool::{Scope, Sort, Tool};
+use walk::{Found, Walk};
+
+use super::feed::{Batch, Feed};
+use super::health::Health;
+use super::watch::{FILES_TOO, Rung, Watch};
+use crate::model::fact::SourceState;
+use crate::model::key::SourceId;
+use crate::model::price::Prices;
+use crate::model::time::Stamp;
+
+/// How much is read before something is told for the first time, and then each time.
+const FIRST_SLICE: usize = 1024 * 1024;
+const SLICE: usize = 8 * 1024 * 1024;
+/// So many files are told at once.
+const FILES_AT_ONCE: usize = 256;
+/// How much is read at a time.
+const CHUNK: usize = 256 * 1024;
+/// So many files are looked at with every poll, for file systems that tell nothing: those that changed last.
+const RECENT: usize = 32;
+/// So often folders are looked at in which files may have come or gone unheard.
+const LOOK_AGAIN: Duration = Duration::from_mins(1);
+/// The index is written no more often.
+const SAVE_AGAIN: Duration = Duration::from_mins(2);
+
+/// The trails of one tool.
+pub struct Trails<T: Tool> {
+    tool: T,
+    scope: Scope,
+    index: Option<index::Place>,
+    files: Vec<TrailFile>,
+    by_path: HashMap<PathBuf, usize>,
+    walk: Walk,
+    /// What waits to be read or told, the next one last.
+    queue: Vec<usize>,
+    /// Files that changed last, the latest first.
+    recent: VecDeque<usize>,
+    rung: Rung,
+    to_watch: Vec<PathBuf>,
+    teller: Teller,
+    health: Health,
+    /// Files that cannot be read.
+    troubled: BTreeSet<usize>,
+    /// How many files the first reading has, while it lasts.
+    first: Option<usize>,
+    is_open: bool,
+    /// Whether something that was read no longer counts.
+    is_void: bool,
+    /// Whether the index is behind.
+    is_dirty: bool,
+    looked: Option<Stamp>,
+    saved: Option<Stamp>,
+    buffer: Vec<u8>,
+}
+
+impl<T: Tool> Trails<T> {
+    /// Names the trails of a tool; nothing is read yet. Without a cache folder there is no index.
+    pub fn new(tool: T, scope: Scope, source: SourceId, prices: Arc<Prices>, cache: Option<&Path>) -> Self {
+        let of = match &scope {
+            Scope::All => format!("{} all", tool.root().display()),
+            Scope::Within(folders) => format!("{} {folders:?}", tool.root().display()),
+        };
+        let kind = tool.kind();
+        let index = cache.map(|cache| index::Place::new(cache, kind.as_str(), tool.version(), of));
+        Self {
+            tool,
+            scope,
+            index,
+            files: Vec::new(),
+            by_path: HashMap::new(),
+            walk: Walk::default(),
+            queue: Vec::new(),
+            recent: VecDeque::new(),
+            rung: Rung::default(),
+            to_watch: Vec::new(),
+            teller: Teller::new(source, kind, prices),
+            health: Health::of(source),
+            troubled: BTreeSet::new(),
+            first: None,
+            is_open: false,
+            is_void: false,
+            is_dirty: false,
+            looked: None,
+            saved: None,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Finds everything that is there, and what is known of it from before.
+    fn begin(&mut self, now: Stamp, batch: &mut Batch) {
+        self.teller.open(&self.tool.root().display().to_string(), batch);
+        self.is_open = true;
+        self.tool.look_around();
+        let root = self.tool.root().to_owned();
+        let found = self.walk.whole(&self.tool, &root);
+        let mut known = self.index.as_ref().map(index::Place::load).unwrap_or_default();
+        for one in found {
+            self.add(one, &mut known);
+        }
+        // What is left of the index is of files that are gone.
+        self.is_dirty = !known.is_empty();
+        self.queue.sort_by_key(|ix| self.files.get(*ix).map(|file| file.stamped.modified));
+        self.recent = self.queue.iter().rev().take(RECENT).copied().collect();
+        self.first = Some(self.queue.len());
+        self.to_watch = self.walk.liveliest();
+        self.to_watch.extend(self.tool.around());
+        (self.looked, self.saved) = (Some(now), Some(now));
+        self.buffer = vec![0; CHUNK];
+    }
+
+    /// Takes in a file that was found, if it is wanted; returns its number.
+    fn add(&mut self, found: Found, known: &mut HashMap<PathBuf, Entry>) -> Option<usize> {
+        let mut file = TrailFile::found(found.path, &found.meta);
+        if let Some(entry) = known.remove(&file.path) {
+            file.recall(entry);
+        }
+        if file.place.is_none() {
+            file.place = self.tool.place(&file.path);
+        }
+        let is_wanted = file.place.as_ref().is_none_or(|place| self.scope.has(place));
+        let ix = self.files.len();
+        self.by_path.insert(file.path.clone(), ix);
+        file.is_queued = is_wanted;
+        self.files.push(file);
+        if is_wanted {
+            self.queue.push(ix);
+        }
+        is_wanted.then_some(ix)
+    }
+
+    /// Notes that a file is to be read before all others.
+    fn enqueue(&mut self, ix: usize) {
+        let Some(file) = self.files.get_mut(ix) else { return };
+        let is_wanted = file.place.as_ref().is_none_or(|place| self.scope.has(place));
+        if is_wanted && !std::mem::replace(&mut file.is_queued, true) {
+            self.queue.push(ix);
+        }
+        if self.recent.front() != Some(&ix) {
+            self.recent.retain(|known| *known != ix);
+            self.recent.push_front(ix);
+            self.let_go();
+        }
+    }
+
+    /// Puts the readers of files aside that have not changed for long.
+    fn let_go(&mut self) {
+        while self.recent.len() > RECENT {
+            let old = self.recent.pop_back();
+            if let Some(file) = old.and_then(|ix| self.files.get_mut(ix)) {
+                file.put_aside();
+            }
+        }
+    }
+
+    /// Looks where it rang.
+    fn hear(&mut self) {
+        let rung = std::mem::take(&mut self.rung);
+        for path in rung.paths {
+            self.look_at(&path);
+        }
+        if rung.anywhere {
+            self.look_at_all();
+        }
+    }
+
+    fn look_at(&mut self, path: &Path) {
+        if let Some(ix) = self.by_path.get(path).copied() {
+            if self.files.get_mut(ix).is_some_and(TrailFile::glance) {
+                self.enqueue(ix);
+            }
+            if let Some(below) =
+                self.tool.below(path).filter(|below| !self.walk.knows(below) && below.is_dir())
+            {
+                self.look_into(&below);
+            }
+            return;
+        }
+        match self.tool.sort(path, path.is_dir()) {
+            Sort::Folder => self.look_into(path),
+            Sort::Trail => {
+                if let Some(meta) = plain_file(path) {
+                    self.take_in(Found { path: path.to_owned(), meta });
+                }
+            }
+            Sort::Side(trail) => {
+                if let Some(ix) = self.by_path.get(&trail).copied() {
+                    self.enqueue(ix);
+                }
+            }
+            Sort::Other => {}
+        }
+    }
+
+    fn look_into(&mut self, folder: &Path) {
+        if !self.walk.knows(folder) {
+            self.to_watch.push(folder.to_owned());
+        }
+        for found in self.walk.whole(&self.tool, folder) {
+            self.take_in(found);
+        }
+    }
+
+    /// Takes in a file that was found after the first reading began.
+    fn take_in(&mut self, found: Found) {
+        if let Some(ix) = self.by_path.get(&found.path).copied() {
+            if self.files.get(ix).is_some_and(|file| file.stamped != file::stamped(&found.meta)) {
+                self.enqueue(ix);
+            }
+        } else if let Some(ix) = self.add(found, &mut HashMap::new()) {
+            self.recent.push_front(ix);
+            self.let_go();
+        }
+    }
+
+    fn look_at_all(&mut self) {
+        let root = self.tool.root().to_owned();
+        for found in self.walk.whole(&self.tool, &root) {
+            self.take_in(found);
+        }
+        let gone = |file: &TrailFile| !file.path.exists();
+        let gone: Vec<usize> =
+            self.files.iter().enumerate().filter(|(_, file)| gone(file)).map(|(ix, _)| ix).collect();
+        gone.into_iter().for_each(|ix| self.enqueue(ix));
+    }
+
+    /// Looks at what may have changed unheard: the latest files each time, folders now and then.
+    fn look_again(&mut self, now: Stamp) {
+        for ix in self.recent.clone() {
+            if self.files.get_mut(ix).is_some_and(TrailFile::glance) {
+                self.enqueue(ix);
+            }
+        }
+        if self.looked.is_none_or(|looked| now.since(looked) >= LOOK_AGAIN) {
+            self.looked = Some(now);
+            for found in self.walk.changed(&self.tool) {
+                self.take_in(found);
+            }
+            self.to_watch.extend(self.walk.liveliest());
+        }
+    }
+
+    /// Reads and tells what waits, up to so many bytes.
+    fn work(&mut self, now: Stamp, budget: usize, batch: &mut Batch) {
+        let (mut left, mut files) = (budget, FILES_AT_ONCE);
+        while left > 0 && files > 0 {
+            let Some(ix) = self.queue.pop() else { return };
+            let read = self.advance(ix, left, now, batch);
+            left = left.saturating_sub(read);
+            files -= 1;
+        }
+    }
+
+    /// Reads one file on, and tells what is new; returns how much was read.
+    fn advance(&mut self, ix: usize, budget: usize, now: Stamp, batch: &mut Batch) -> usize {
+        let Some(file) = self.files.get_mut(ix) else { return 0 };
+        let mut fresh = Fold::default();
+        file.is_queued = false;
+        let owner = Owner { file: ix, born: file.born };
+        if !std::mem::replace(&mut file.is_told, true) {
+            self.teller.tell(owner, &file.fold, batch);
+        }
+        let read = if file.has_more() || file.trouble.is_some() || !file.path.exists() {
+            file.read(&self.tool, &mut self.buffer, budget, &mut fresh)
+        } else {
+            Ok((0, Ending::End))
+        };
+        let (read, ending) = match read {
+            Ok(read) => {
+                file.trouble = None;
+                self.troubled.remove(&ix);
+                read
+            }
+            Err(error) => {
+                file.trouble = Some(format!("{}: {error}", file.path.display()));
+                self.troubled.insert(ix);
+                (0, Ending::End)
+            }
+        };
+        self.is_dirty |= read > 0;
+        match ending {
+            Ending::Lost => self.is_void = true,
+            Ending::End | Ending::More => {
+                self.teller.tell(owner, &fresh, batch);
+                file.fold.absorb(fresh);
+                self.teller.tell(owner, &file.conclude(&self.tool, now), batch);
+            }
+        }
+        if ending == Ending::More {
+            file.is_queued = true;
+            self.queue.push(ix);
+        } else if !self.recent.contains(&ix) {
+            file.put_aside();
+        }
+        read
+    }
+
+    /// Something that was read is gone or written anew: all is told again, that file as it is now.
+    fn start_over(&mut self, batch: &mut Batch) {
+        self.is_void = false;
+        self.is_dirty = true;
+        self.teller.start_over(batch);
+        self.teller.open(&self.tool.root().display().to_string(), batch);
+        let files = std::mem::take(&mut self.files);
+        self.by_path.clear();
+        self.queue.clear();
+        self.recent.clear();
+        self.troubled.clear();
+        for mut file in files {
+            let Some(meta) = plain_file(&file.path) else { continue };
+            let now = file::stamped(&meta);
+            if now.inode != file.stamped.inode || now.len < file.read_to() {
+                file.forget(&meta);
+            }
+            (file.is_told, file.is_queued) = (false, true);
+            let ix = self.files.len();
+            self.by_path.insert(file.path.clone(), ix);
+            self.files.push(file);
+            self.queue.push(ix);
+        }
+        let scope = &self.scope;
+        let wanted = |ix: &usize| {
+            self.files.get(*ix).and_then(|file| file.place.as_ref()).is_none_or(|place| scope.has(place))
+        };
+        self.queue.retain(wanted);
+        self.queue.sort_by_key(|ix| self.files.get(*ix).map(|file| file.stamped.modified));
+        self.recent = self.queue.iter().rev().take(RECENT).copied().collect();
+        self.first = Some(self.queue.len());
+    }
+
+    /// Concludes anew whatever belongs to a process that came or went.
+    fn conclude_changed(&mut self, now: Stamp, batch: &mut Batch) {
+        for (ix, file) in self.files.iter_mut().enumerate() {
+            if file.is_told && file.process != self.tool.process(&file.path) {
+                let owner = Owner { file: ix, born: file.born };
+                self.teller.tell(owner, &file.conclude(&self.tool, now), batch);
+            }
+        }
+    }
+
+    fn tell_state(&mut self, batch: &mut Batch) {
+        let troubles = self.troubled.len();
+        let one = self.troubled.first().and_then(|ix| self.files.get(*ix)?.trouble.as_ref());
+        let state = match (self.first, one) {
+            (Some(total), _) if !self.queue.is_empty() => {
+                let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+                SourceState::Loading {
+                    done: count(total.saturating_sub(self.queue.len())),
+                    total: count(total),
+                }
+            }
+            (_, Some(trouble)) if troubles > 1 => SourceState::Partial {
+                what: format!("{troubles} files cannot be read, one is {trouble}").into(),
+            },
+            (_, Some(trouble)) => SourceState::Partial { what: trouble.clone().into() },
+            (_, None) => SourceState::Ok,
+        };
+        if self.queue.is_empty() {
+            self.first = None;
+        }
+        self.health.tell(state, batch);
+    }
+
+    /// Writes the index, if it is behind.
+    fn save(&mut self) {
+        let Some(place) = self.index.as_ref().filter(|_| std::mem::take(&mut self.is_dirty)) else { return };
+        // A full disk costs the next start some time, and nothing else.
+        let _ = place.save(self.files.iter().filter_map(TrailFile::entry));
+    }
+}
+
+impl<T: Tool> Feed for Trails<T> {
+    fn poll(&mut self, now: Stamp) -> Batch {
+        let mut batch = Batch::default();
+        let is_first = !self.is_open;
+        if is_first {
+            // A tool that nobody uses is no source.
+            if !self.tool.root().is_dir() {
+                return batch;
+            }
+            self.begin(now, &mut batch);
+        }
+        let others = !is_first && self.tool.look_around();
+        self.hear();
+        if self.queue.is_empty() {
+            self.look_again(now);
+        }
+        self.work(now, if is_first { FIRST_SLICE } else { SLICE }, &mut batch);
+        if self.is_void {
+            self.start_over(&mut batch);
+        }
+        if others {
+            self.conclude_changed(now, &mut batch);
+        }
+        self.tell_state(&mut batch);
+        batch.more = !self.queue.is_empty();
+        let is_due = self.saved.is_none_or(|saved| now.since(saved) >= SAVE_AGAIN);
+        if !batch.more && is_due && self.is_dirty {
+            self.saved = Some(now);
+            self.save();
+        }
+        batch
+    }
+
+    fn watched(&self) -> Vec<PathBuf> {
+        self.walk.liveliest().into_iter().chain(self.tool.around()).collect()
+    }
+
+    fn attend(&mut self, watch: &mut Watch) {
+        let rung = watch.rung();
+        self.rung.paths.extend(rung.paths);
+        self.rung.anywhere |= rung.anywhere;
+        for folder in self.to_watch.drain(..) {
+            watch.add(&folder);
+        }
+        if FILES_TOO {
+            for file in self.recent.iter().filter_map(|ix| self.files.get(*ix)) {
+                watch.add(&file.path);
+            }
+        }
+    }
+}
+
+impl<T: Tool> Drop for Trails<T> {
+    fn drop(&mut self) {
+        // What was not read to its end goes on from there the next time.
+        self.save();
+    }
+}

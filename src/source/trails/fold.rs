@@ -1,0 +1,389 @@
+//! What a file said, folded small: of each node the last word on everything, and every message that was paid for.
+//!
+//! A first reading tells the fold and not each line, so it costs the model what is known at the end; the index
+//! keeps the same fold, so a second start tells the same. What has no place here (a question, a moment for the
+//! timeline) is not kept: no trail says it.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::trail::Said;
+use crate::model::event::payload::Progress;
+use crate::model::fact::{Action, Clock, Description, NodeFact, Scope, StatusReport, UsageReport};
+use crate::model::handoff::Outcome;
+use crate::model::key::{Keys, NodeKey};
+use crate::model::name::Name;
+use crate::model::node::NodeKind;
+use crate::model::time::Stamp;
+use crate::model::usage::{Count, Tokens, Usd};
+use crate::model::words::Field;
+
+/// Repeats of a message stand near each other: so far back they are looked for.
+const NEAR: usize = 16;
+
+/// What a file said.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Fold {
+    pub nodes: Vec<Folded>,
+}
+
+/// What a file said of one node.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Folded {
+    /// Its names, the first one first.
+    #[serde(rename = "k")]
+    pub keys: Vec<NodeKey>,
+    #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
+    kind: Option<NodeKind>,
+    #[serde(rename = "p", default, skip_serializing_if = "Vec::is_empty")]
+    under: Vec<NodeKey>,
+    #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
+    who: Option<Box<Who>>,
+    #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
+    clocks: Vec<(u8, i64)>,
+    #[serde(rename = "z", default, skip_serializing_if = "Option::is_none")]
+    may_sleep: Option<u64>,
+    #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
+    progress: Option<Progress>,
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Box<Word>>,
+    #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
+    last: Option<Box<str>>,
+    #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
+    next: Option<Box<str>>,
+    #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
+    returned: Option<Box<Outcome>>,
+    /// The last sign of life, in milliseconds.
+    #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
+    sign: Option<i64>,
+    #[serde(rename = "u", default, skip_serializing_if = "Vec::is_empty")]
+    pub used: Vec<Used>,
+}
+
+/// Who and what it is.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Who {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider: Option<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requested: Option<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    injected: Option<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effective: Option<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    depth: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    workspace: Option<String>,
+}
+
+/// A status word and when it was said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Word {
+    field: u8,
+    pub word: Box<str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
+}
+
+/// What a message used: its id, model, the five counts, what of the cache is kept for an hour, whether it is a
+/// whole session's, and what its file says that it cost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Used(
+    pub Option<Arc<str>>,
+    Option<Name>,
+    [Option<u64>; 5],
+    u64,
+    #[serde(with = "flag")] bool,
+    Option<i64>,
+);
+
+mod flag {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
+    pub fn serialize<S: Serializer>(flag: &bool, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u8(u8::from(*flag))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+        u8::deserialize(deserializer).map(|flag| flag != 0)
+    }
+}
+
+const CLOCKS: [Clock; 5] = [Clock::Created, Clock::Started, Clock::Ended, Clock::AcceptBy, Clock::FinishBy];
+const FIELDS: [Field; 4] = [Field::Delegation, Field::Task, Field::Session, Field::Return];
+const COUNTS: [Count; 5] =
+    [Count::Input, Count::Output, Count::CacheRead, Count::CacheWrite, Count::Reasoning];
+
+impl Fold {
+    /// Takes in what a file says.
+    pub fn take(&mut self, said: Said) {
+        let node = self.node(&said.keys);
+        if let Some(at) = said.at {
+            node.sign = node.sign.max(Some(at.millis()));
+        }
+        node.take(said.at, said.what);
+    }
+
+    /// Takes in what was said later.
+    pub fn absorb(&mut self, later: Self) {
+        for mut folded in later.nodes {
+            let mut keys = std::mem::take(&mut folded.keys).into_iter();
+            let Some(first) = keys.next() else { continue };
+            self.node(&Keys { first, more: keys.collect() }).absorb(folded);
+        }
+    }
+
+    /// Returns the node that has one of these keys. What is said of a node now was most likely said of it before.
+    fn node(&mut self, keys: &Keys) -> &mut Folded {
+        let is_it = |node: &Folded| keys.iter().any(|key| node.keys.contains(key));
+        // Most is said of the file's own node, which comes first.
+        let first = self.nodes.first().is_some_and(is_it).then_some(0);
+        let known = first.or_else(|| self.nodes.iter().rposition(is_it));
+        let at = known.unwrap_or_else(|| {
+            self.nodes.push(Folded::default());
+            self.nodes.len() - 1
+        });
+        #[expect(clippy::indexing_slicing, reason = "found or pushed just before")]
+        let node = &mut self.nodes[at];
+        for key in keys.iter() {
+            if !node.keys.contains(key) {
+                node.keys.push(key.clone());
+            }
+        }
+        node
+    }
+}
+
+impl Folded {
+    fn take(&mut self, at: Option<Stamp>, what: NodeFact) {
+        match what {
+            NodeFact::Seen(kind) => self.kind = self.kind.max(Some(kind)),
+            NodeFact::Under(keys) => self.under = keys.iter().cloned().collect(),
+            NodeFact::Described(told) => self.who.get_or_insert_default().update(Who::from(*told)),
+            NodeFact::Status(report) => self.status = Some(Box::new(Word::of(at, report))),
+            NodeFact::Progressed(progress) => self.progress = Some(progress),
+            NodeFact::Active(action) => self.act(action.last.map(Into::into), action.next.map(Into::into)),
+            NodeFact::Clock(clock, at) => self.set_clock(clock as u8, at.millis()),
+            NodeFact::MaySleep(millis) => self.may_sleep = Some(millis),
+            NodeFact::Used(report) => self.add_use(Used::of(*report)),
+            NodeFact::Returned(outcome) => self.returned = Some(outcome),
+            NodeFact::HandedOff(_)
+            | NodeFact::Decided(_)
+            | NodeFact::Attempted(_)
+            | NodeFact::Budgeted(_)
+            | NodeFact::Quality(_)
+            | NodeFact::Asked(_)
+            | NodeFact::Settled(_)
+            | NodeFact::Happened(_)
+            | NodeFact::Gone => debug_assert!(false, "no trail says this"),
+        }
+    }
+
+    fn act(&mut self, last: Option<Box<str>>, next: Option<Box<str>>) {
+        // As the model has it: an action leaves the next one open unless it says so.
+        if last.is_some() || next.is_some() {
+            self.last = last.or(self.last.take());
+            self.next = next;
+        }
+    }
+
+    fn set_clock(&mut self, clock: u8, at: i64) {
+        match self.clocks.iter_mut().find(|(known, _)| *known == clock) {
+            Some((_, known)) => *known = at,
+            None => self.clocks.push((clock, at)),
+        }
+    }
+
+    fn add_use(&mut self, used: Used) {
+        let mut near = self.used.iter_mut().rev().take(NEAR);
+        match near.find(|known| known.is_same(&used)) {
+            Some(known) => known.raise(&used),
+            None => self.used.push(used),
+        }
+    }
+
+    fn absorb(&mut self, later: Self) {
+        self.kind = self.kind.max(later.kind);
+        if !later.under.is_empty() {
+            self.under = later.under;
+        }
+        if let Some(who) = later.who {
+            self.who.get_or_insert_default().update(*who);
+        }
+        for (clock, at) in later.clocks {
+            self.set_clock(clock, at);
+        }
+        self.may_sleep = later.may_sleep.or(self.may_sleep);
+        self.progress = later.progress.or(self.progress.take());
+        self.status = later.status.or(self.status.take());
+        self.act(later.last, later.next);
+        self.returned = later.returned.or(self.returned.take());
+        self.sign = self.sign.max(later.sign);
+        for used in later.used {
+            self.add_use(used);
+        }
+    }
+
+    /// Returns its keys.
+    pub fn keys(&self) -> Option<Keys> {
+        let mut keys = self.keys.iter().cloned();
+        Some(Keys { first: keys.next()?, more: keys.collect() })
+    }
+
+    /// Returns what is to be told of it, but for what it used.
+    pub fn facts(&self) -> Vec<(Option<Stamp>, NodeFact)> {
+        let mut facts = Vec::new();
+        facts.extend(self.kind.map(|kind| (None, NodeFact::Seen(kind))));
+        let mut under = self.under.iter().cloned();
+        if let Some(first) = under.next() {
+            facts.push((None, NodeFact::Under(Keys { first, more: under.collect() })));
+        }
+        if let Some(who) = &self.who {
+            facts.push((None, NodeFact::Described(Box::new((**who).clone().into()))));
+        }
+        facts.extend(self.may_sleep.map(|millis| (None, NodeFact::MaySleep(millis))));
+        facts.extend(self.progress.map(|progress| (None, NodeFact::Progressed(progress))));
+        facts.extend(self.status.as_ref().and_then(|word| word.report()));
+        for (clock, at) in &self.clocks {
+            let clock = CLOCKS.get(usize::from(*clock));
+            facts.extend(clock.map(|clock| (None, NodeFact::Clock(*clock, Stamp::from_millis(*at)))));
+        }
+        facts.extend(self.returned.clone().map(|outcome| (None, NodeFact::Returned(outcome))));
+        if self.last.is_some() || self.next.is_some() {
+            let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
+            let action = Action { last: text(&self.last), next: text(&self.next) };
+            // Without its moment: what is below may have been told before, and given later signs of life.
+            facts.push((None, NodeFact::Active(action)));
+        }
+        let sign = self.sign.map(Stamp::from_millis);
+        facts.extend(sign.map(|at| (Some(at), NodeFact::Active(Action::default()))));
+        facts
+    }
+}
+
+impl Word {
+    fn of(at: Option<Stamp>, report: StatusReport) -> Self {
+        let word = report.word.into_owned().into();
+        Self { field: report.field as u8, word, why: report.why, at: at.map(Stamp::millis) }
+    }
+
+    /// Returns where the word stood.
+    pub fn field(&self) -> Field {
+        FIELDS.get(usize::from(self.field)).copied().unwrap_or(Field::Session)
+    }
+
+    fn report(&self) -> Option<(Option<Stamp>, NodeFact)> {
+        let report =
+            StatusReport { why: self.why.clone(), ..StatusReport::of(self.field(), self.word.to_string()) };
+        Some((self.at.map(Stamp::from_millis), NodeFact::Status(report)))
+    }
+}
+
+impl Used {
+    fn of(report: UsageReport) -> Self {
+        let counts = COUNTS.map(|count| report.tokens.get(count));
+        let cost = report.cost.map(|cost| cost.0);
+        Self(report.id, report.model, counts, report.hour_cache, report.scope == Scope::Total, cost)
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(one), Some(two)) => one == two,
+            (None, None) => self.4 && other.4 && self.1 == other.1,
+            (_, _) => false,
+        }
+    }
+
+    /// Takes in a repeat: of each count the larger is right.
+    fn raise(&mut self, later: &Self) {
+        for (mine, theirs) in self.2.iter_mut().zip(later.2) {
+            *mine = (*mine).max(theirs);
+        }
+        self.3 = self.3.max(later.3);
+        self.4 &= later.4;
+        self.5 = self.5.max(later.5);
+    }
+
+    /// Returns it as it is told.
+    pub fn report(&self) -> UsageReport {
+        let told = COUNTS.into_iter().zip(self.2);
+        let tokens = told.fold(Tokens::default(), |tokens, (count, told)| match told {
+            Some(told) => tokens.with(count, told),
+            None => tokens,
+        });
+        UsageReport {
+            id: self.0.clone(),
+            scope: if self.4 { Scope::Total } else { Scope::Message },
+            model: self.1.clone(),
+            tokens,
+            hour_cache: self.3,
+            cost: self.5.map(Usd),
+            is_original: false,
+        }
+    }
+}
+
+impl Who {
+    fn update(&mut self, later: Self) {
+        fn set<T>(mine: &mut Option<T>, told: Option<T>) {
+            if told.is_some() {
+                *mine = told;
+            }
+        }
+        set(&mut self.title, later.title);
+        set(&mut self.agent, later.agent);
+        set(&mut self.provider, later.provider);
+        set(&mut self.requested, later.requested);
+        set(&mut self.injected, later.injected);
+        set(&mut self.effective, later.effective);
+        set(&mut self.index, later.index);
+        set(&mut self.depth, later.depth);
+        set(&mut self.workspace, later.workspace);
+    }
+}
+
+impl From<Description> for Who {
+    fn from(told: Description) -> Self {
+        Self {
+            title: told.title,
+            agent: told.agent,
+            provider: told.provider,
+            requested: told.model_requested,
+            injected: told.model_injected,
+            effective: told.model_effective,
+            index: told.index,
+            depth: told.depth,
+            workspace: told.workspace,
+        }
+    }
+}
+
+impl From<Who> for Description {
+    fn from(who: Who) -> Self {
+        Self {
+            title: who.title,
+            agent: who.agent,
+            provider: who.provider,
+            model_requested: who.requested,
+            model_injected: who.injected,
+            model_effective: who.effective,
+            index: who.index,
+            depth: who.depth,
+            workspace: who.workspace,
+            ..Self::default()
+        }
+    }
+}
