@@ -4,6 +4,7 @@
 //! agent's stdin. It reads no file and no clock, so what a crash interrupted is read again to the same lines.
 //! Not for processes: those are the session room's.
 
+pub mod claude;
 pub mod command;
 pub mod config;
 pub mod lines;

@@ -12,6 +12,7 @@ mod history;
 mod host;
 mod logs;
 mod mind;
+mod natives;
 mod screenshot;
 mod simulated;
 mod status;
@@ -52,6 +53,9 @@ struct Cli {
 struct Place {
     #[arg(long, global = true, value_name = "FOLDER", help = PLACE_HELP)]
     dir: Option<PathBuf>,
+    /// Show only what the engine knows: what agents leave on disk by themselves is not read.
+    #[arg(long, global = true)]
+    engine_only: bool,
 }
 
 const PLACE_HELP: &str = "The state folder, instead of the nearest `.quarterdeck` going up from here; QUARTERDECK_DIR names one too";
@@ -118,6 +122,8 @@ pub fn run() -> ExitCode {
     // By hand: to clap an empty variable is a mistake, to everybody else it is unset.
     let named = std::env::var_os("QUARTERDECK_DIR").filter(|named| !named.is_empty());
     cli.place.dir = cli.place.dir.or(named.map(PathBuf::from));
+    cli.place.engine_only |=
+        std::env::var_os("QUARTERDECK_ENGINE_ONLY").is_some_and(|value| !value.is_empty());
     let outcome = match cli.command {
         None if cli.now.is_none() && cli.deck.is_wanted() => cli.deck.run(&cli.place),
         None => status::Status::as_of(cli.now).run(&cli.place),
@@ -213,13 +219,20 @@ fn now() -> Stamp {
 }
 
 /// Takes in everything that a source has now, and lets its clocks run up to `now`.
-fn load(now: Stamp, mut feed: impl Feed) -> Model {
+fn load(now: Stamp, feed: impl Feed) -> Model {
+    load_all(now, vec![Box::new(feed)])
+}
+
+/// Takes in everything that several sources have now, and lets their clocks run up to `now`.
+fn load_all(now: Stamp, feeds: Vec<Box<dyn Feed>>) -> Model {
     let mut model = Model::default();
-    loop {
-        let batch = feed.poll(now);
-        let _ = model.apply_all(batch.facts);
-        if !batch.more {
-            break;
+    for mut feed in feeds {
+        loop {
+            let batch = feed.poll(now);
+            let _ = model.apply_all(batch.facts);
+            if !batch.more {
+                break;
+            }
         }
     }
     let _ = model.advance(now);

@@ -4,6 +4,7 @@
 //! [`whole`]-file reader, [`loose`] values and the frame of [`trails`] are shared by all of them, and a [`feed`] is followed by a
 //! thread of its own.
 
+pub mod claude;
 pub mod feed;
 pub mod follow;
 mod health;

@@ -17,6 +17,7 @@ use std::process::ExitCode;
 use clap::Args;
 use tokio::sync::mpsc;
 
+use super::natives::Natives;
 use super::{Outcome, Place, ask, now, print, shown, working_folder};
 use crate::engine::config::{Config, SIMULATED};
 use crate::model::key::SourceId;
@@ -111,14 +112,19 @@ impl Deck {
 
     pub(super) fn run(self, place: &Place) -> Outcome {
         let (watched, title) = self.folders(place)?;
-        if self.plain { self.tell(&watched) } else { self.open(watched, title) }
+        let natives = self.natives(place, &watched);
+        if self.plain {
+            self.tell(&watched, natives.as_ref())
+        } else {
+            self.open(watched, title, natives.as_ref())
+        }
     }
 
     /// Tells what changes, line by line.
-    fn tell(&self, watched: &[Watched]) -> Outcome {
+    fn tell(&self, watched: &[Watched], natives: Option<&Natives>) -> Outcome {
         let (news, told) = std::sync::mpsc::sync_channel(WAITING);
         let (send, mut receive) = mpsc::channel(WAITING);
-        let following = self.follow(watched, &send)?;
+        let following = self.follow(watched, natives, &send)?;
         drop(send);
         // From the channel of tasks to one that a thread can wait for with a limit.
         std::thread::Builder::new().name("plain".into()).spawn(move || {
@@ -134,18 +140,19 @@ impl Deck {
     /// Shows one folder.
     pub(super) fn show(&self, folder: &StateFolder) -> Outcome {
         let title = project_name(folder);
-        self.open(vec![Watched { source: SourceId(0), place: Whose::Here(folder.clone()) }], title)
+        self.open(vec![Watched { source: SourceId(0), place: Whose::Here(folder.clone()) }], title, None)
     }
 
-    fn open(&self, watched: Vec<Watched>, title: String) -> Outcome {
+    fn open(&self, watched: Vec<Watched>, title: String, natives: Option<&Natives>) -> Outcome {
         let (news, incoming) = mpsc::channel(WAITING);
-        let mut following = self.follow(&watched, &news)?;
+        let mut following = self.follow(&watched, natives, &news)?;
         let folder = watched.first().and_then(Watched::folder).cloned();
         let (settings, warnings) = self.settings(folder.as_ref());
         let mut app = app(title, settings, folder.as_ref());
         app.unread = following.len();
         app.ui.agents = folder.as_ref().map(agents).unwrap_or_default();
-        for warning in warnings {
+        let priced = natives.into_iter().flat_map(|natives| natives.warnings.clone());
+        for warning in warnings.into_iter().chain(priced) {
             app.ui.say(warning, true, now());
         }
         let _restyle = restyle::watch(theme_folders(folder.as_ref()), news.clone());
@@ -182,8 +189,24 @@ impl Deck {
         Ok((vec![Watched { source: SourceId(0), place: Whose::Here(folder) }], title))
     }
 
-    fn follow(&self, watched: &[Watched], news: &mpsc::Sender<News>) -> io::Result<Vec<Followed>> {
+    /// Returns the agents' own files, where they are to be shown beside what an engine here knows.
+    fn natives(&self, place: &Place, watched: &[Watched]) -> Option<Natives> {
+        let is_elsewhere = self.store.is_some() || self.registry.is_some() || self.connect.is_some();
+        let folder = watched.first().and_then(Watched::folder).filter(|_| !self.all);
+        (!is_elsewhere && !place.engine_only).then(|| Natives::of(folder))
+    }
+
+    fn follow(
+        &self,
+        watched: &[Watched],
+        natives: Option<&Natives>,
+        news: &mpsc::Sender<News>,
+    ) -> io::Result<Vec<Followed>> {
         let mut following = Vec::new();
+        let first = u16::try_from(watched.len()).unwrap_or(u16::MAX);
+        for native in natives.into_iter().flat_map(|natives| natives.feeds(first)) {
+            following.push(Followed::Here(feed(native, news)?));
+        }
         for one in watched {
             following.push(match &one.place {
                 Whose::Here(folder) => Followed::Here(feed(Follower::new(folder.clone(), one.source), news)?),
@@ -332,14 +355,11 @@ fn is_worth_keeping(app: &App, ix: crate::model::NodeIx) -> bool {
 }
 
 /// Returns every state folder that an engine of this user noted.
-fn every_folder() -> Result<Vec<StateFolder>, Box<dyn std::error::Error>> {
+pub(super) fn every_folder() -> Result<Vec<StateFolder>, Box<dyn std::error::Error>> {
     let list = crate::serve::engines::place(|name| std::env::var(name).ok());
     let known = list.map(|list| crate::serve::engines::all(&list)).transpose()?.unwrap_or_default();
     let folders: BTreeSet<PathBuf> =
         known.into_iter().map(|one| one.folder).filter(|folder| folder.is_dir()).collect();
-    if folders.is_empty() {
-        return Err("no engine of yours has run anywhere yet.\n`quarterdeck delegate` starts one.".into());
-    }
     Ok(folders.into_iter().map(|root| StateFolder { root }).collect())
 }
 

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::{CliError, Outcome, Place, load, now, print, warn, working_folder};
+use super::deck::every_folder;
+use super::natives::Natives;
+use super::{CliError, Outcome, Place, load, load_all, now, print, warn, working_folder};
 use crate::model::fact::SourceState;
 use crate::model::key::SourceId;
 use crate::model::record::restore;
@@ -15,6 +17,7 @@ use crate::model::time::Stamp;
 use crate::model::{Model, NodeIx};
 use crate::report::select::{Selection, select};
 use crate::report::{json, text};
+use crate::source::feed::Feed;
 use crate::source::follow::Follower;
 use crate::source::past;
 use crate::source::plain::{PairIds, Plain};
@@ -42,6 +45,9 @@ pub(super) struct Status {
     /// Only what is not over yet.
     #[arg(long)]
     active: bool,
+    /// Every project of this user.
+    #[arg(long, conflicts_with_all = ["store", "registry"])]
+    all: bool,
     /// Read a delegation store that somebody else writes, instead of a state folder.
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
@@ -69,15 +75,35 @@ impl Status {
             let chosen = select(&model, &self.selection())?;
             return self.show(&model, &chosen, now);
         }
-        let Some(folder) = place.find()? else { return self.show_nothing(now) };
-        let mut model = load(now, Follower::new(folder.clone(), SourceId(0)));
+        let folders = if self.all { every_folder()? } else { place.find()?.into_iter().collect() };
+        let mut model = load_all(now, self.feeds(place, &folders)?);
+        if folders.is_empty() && model.is_empty() {
+            return self.show_nothing(now);
+        }
         let selection = self.selection();
         let mut chosen = select(&model, &selection);
         if selection.is_pointed() && chosen.as_ref().map_or(true, Vec::is_empty) {
-            recall(&mut model, &folder, &selection)?;
+            for folder in &folders {
+                recall(&mut model, folder, &selection)?;
+            }
             chosen = select(&model, &selection);
         }
         self.show(&model, &chosen?, now)
+    }
+
+    /// Returns everything that is read: the engines' journals, then what agents leave on disk.
+    fn feeds(&self, place: &Place, folders: &[StateFolder]) -> io::Result<Vec<Box<dyn Feed>>> {
+        let mut feeds: Vec<Box<dyn Feed>> = Vec::new();
+        for (nth, folder) in (0..).zip(folders) {
+            feeds.push(Box::new(Follower::new(folder.clone(), SourceId(nth))));
+        }
+        if !place.engine_only {
+            let here = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
+            let natives = Natives::of((!self.all).then_some(&here));
+            natives.warnings.iter().for_each(|warning| warn(&format!("warning: {warning}")));
+            feeds.extend(natives.feeds(u16::try_from(folders.len()).unwrap_or(u16::MAX)));
+        }
+        Ok(feeds)
     }
 
     fn selection(&self) -> Selection {

@@ -443,9 +443,12 @@ impl Node {
 
     /// Returns where siblings stand: by index where told, then by when they came.
     pub(super) fn place(&self) -> (u32, u32) {
-        (self.index.unwrap_or(u32::MAX), self.born)
+        (self.index.unwrap_or(UNPLACED), self.born)
     }
 }
+
+/// Where siblings stand that nobody placed: between those placed before and those placed after all others.
+pub const UNPLACED: u32 = 1 << 31;
 
 /// Lists of a node grow by one while they are short: with a hundred thousand nodes, room for four where
 /// most have one is memory for nothing.

@@ -69,7 +69,7 @@ fn look_up(source: SourceKind, field: Field, word: &str) -> StatusWord {
         (_, _, "failed" | "error") => W::Failed,
         (_, _, "rejected") => W::Rejected,
         (_, _, "cancelled" | "canceled" | "abandoned" | "superseded" | "terminated") => W::Cancelled,
-        (_, _, "stopped" | "shutdown" | "ended") => W::Cancelled,
+        (_, _, "stopped" | "shutdown" | "ended" | "killed" | "interrupted") => W::Cancelled,
         (_, _, "skipped") => W::Skipped,
         (_, _, "expired") => W::Expired,
         (_, _, "timeout" | "timed_out") => W::TimedOut,

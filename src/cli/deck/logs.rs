@@ -8,12 +8,15 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use crate::agent::claude::Speech;
+use crate::agent::lines::Line as WholeLine;
 use crate::agent::log::LogLine;
+use crate::agent::trail::Talk;
 use crate::model::id::SessionId;
 use crate::model::time::Stamp;
 use crate::monitor::app::effect::{LogEntry, News};
 use crate::serve::client::Client;
-use crate::session::tail::Tail;
+use crate::session::tail::{Line as TailLine, Tail};
 use crate::source::feed::POLL;
 use crate::source::watch::{Bell, Watch};
 
@@ -52,17 +55,39 @@ impl LogFollower {
         Ok(follower)
     }
 
+    /// Follows the log of a session of an engine here, by its folder.
     pub fn start(folder: PathBuf, ticket: u64, news: mpsc::Sender<News>) -> std::io::Result<Self> {
+        let each = |line: TailLine, entries: &mut Vec<LogEntry>| entries.extend(read(&line.bytes));
+        Self::file(folder.join("log.jsonl"), ticket, news, each)
+    }
+
+    /// Follows what an agent wrote by itself.
+    pub fn native(path: PathBuf, ticket: u64, news: mpsc::Sender<News>) -> std::io::Result<Self> {
+        let mut speech = Speech;
+        Self::file(path, ticket, news, move |line, entries| {
+            let mut said = Vec::new();
+            let next = line.offset + line.bytes.len() as u64 + 1;
+            speech.line(&WholeLine { offset: line.offset, next, bytes: line.bytes, cut: 0 }, &mut said);
+            entries.extend(said.into_iter().map(|(at, entry)| LogEntry { at, entry }));
+        })
+    }
+
+    fn file(
+        path: PathBuf,
+        ticket: u64,
+        news: mpsc::Sender<News>,
+        mut each: impl FnMut(TailLine, &mut Vec<LogEntry>) + Send + 'static,
+    ) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let mut watch = Watch::new();
         let follower = Self { stop: Arc::clone(&stop), bell: watch.bell() };
+        let folder = path.parent().unwrap_or(&path).to_owned();
         std::thread::Builder::new().name("session log".into()).spawn(move || {
-            let path = folder.join("log.jsonl");
             let mut tail = Tail::near_end(path.clone(), LAST);
             while !stop.load(Ordering::Relaxed) {
                 watch.want(&[folder.clone(), path.clone()].map(|path| existing(&path)));
-                let lines = tail.lines().unwrap_or_default();
-                let entries: Vec<LogEntry> = lines.iter().filter_map(|line| read(&line.bytes)).collect();
+                let mut entries: Vec<LogEntry> = Vec::new();
+                tail.lines().unwrap_or_default().into_iter().for_each(|line| each(line, &mut entries));
                 for part in entries.chunks(AT_ONCE) {
                     let told = News::Log { ticket, lines: part.to_vec(), from_start: false };
                     if stop.load(Ordering::Relaxed) || news.blocking_send(told).is_err() {

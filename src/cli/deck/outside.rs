@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::logs::LogFollower;
 use super::{Watched, Whose, elsewhere};
-use crate::cli::{ask, delegate, mind, shown, working_folder};
+use crate::cli::{ask, delegate, mind, natives, shown, working_folder};
 use crate::control::{Control, Signalled, Target};
 use crate::model::command::Command;
 use crate::model::key::SourceId;
@@ -121,7 +121,10 @@ impl Hands {
             Some(Whose::Elsewhere(client)) => {
                 LogFollower::elsewhere(client, session, ticket, self.news.clone())
             }
-            None => return,
+            None => match natives::transcript(session.as_str()) {
+                Some(path) => LogFollower::native(path, ticket, self.news.clone()),
+                None => return,
+            },
         };
         match started {
             Ok(follower) => self.log = Some(follower),

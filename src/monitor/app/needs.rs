@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::model::delta::Delta;
+use crate::model::key::NodeKey;
 use crate::model::node::Node;
 use crate::model::status::{Ending, Status, Trouble};
 use crate::model::time::Stamp;
@@ -67,7 +68,7 @@ impl Need {
             Status::Review { .. } => Some(Self::Review),
             Status::Blocked { .. } => Some(Self::Blocked),
             Status::Ended { how: Ending::Failed { .. } | Ending::TimedOut, .. }
-                if !is_told_below(model, node) =>
+                if !is_told_below(model, node) && !is_past(node) =>
             {
                 Some(Self::Failure)
             }
@@ -89,6 +90,13 @@ fn is_told_below(model: &Model, node: &Node) -> bool {
     node.children().iter().filter_map(|child| model.get(*child)).any(|child| {
         matches!(child.status, Status::Ended { how: Ending::Failed { .. } | Ending::TimedOut, .. })
     })
+}
+
+/// Returns whether it is a session of somebody's own whose process is not there: its failure is history.
+fn is_past(node: &Node) -> bool {
+    let is_native =
+        |key: &NodeKey| matches!(key, NodeKey::CliSession(..) | NodeKey::CliAgent(..) | NodeKey::ToolUse(_));
+    node.keys.iter().all(is_native)
 }
 
 fn is_nearly_spent(node: &Node) -> bool {

@@ -1,0 +1,20 @@
+//! Claude Code: what its transcripts say.
+//!
+//! A session is one file, and each sub-agent, however deep, one beside it. Older versions wrote sub-agents into the
+//! session's own file. What is not needed is passed over by its beginning, unparsed: most bytes of a transcript are
+//! copies of prompts and requests.
+
+mod chains;
+mod line;
+mod reader;
+mod short;
+mod spawns;
+mod talk;
+
+pub use reader::{Own, Reader};
+pub use talk::Speech;
+
+/// The name of the tool in keys.
+pub const TOOL: &str = "claude";
+/// The version of the reader: it grows when the same lines say something else.
+pub const VERSION: u32 = 1;

@@ -1,0 +1,450 @@
+//! Reads one transcript: lines in, statements out.
+//!
+//! What its own node is doing is concluded from how its last turn stands, not said line by line: whether a process
+//! still runs and what the small file beside it says belong to that.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::TOOL;
+use super::chains::Chains;
+use super::line::{Block, Content, Message, Record, is_noise, moment};
+use super::short::{call, cut, title};
+use super::spawns::{Spawns, status};
+use crate::agent::lines::Line;
+use crate::agent::trail::{Beside, Process, Said, Trail};
+use crate::model::fact::{Action, Clock, Description, NodeFact, UsageReport};
+use crate::model::handoff::Outcome;
+use crate::model::key::{Keys, NodeKey};
+use crate::model::name::Name;
+use crate::model::node::{NodeKind, UNPLACED};
+use crate::model::time::Stamp;
+
+/// So long an unfinished turn without a known process may be silent: a model thinks, and tools run, for minutes.
+const MAY_SLEEP: Duration = Duration::from_mins(5);
+/// So long where the process is known to run: a tool may take a night.
+const MAY_SLEEP_ALIVE: Duration = Duration::from_hours(24 * 7);
+/// What was left unfinished so long ago, with no process, is over: nobody needs to be told every day.
+const ABANDONED: Duration = Duration::from_hours(24);
+/// So long a session without a known process stands with the live ones.
+const RECENT: Duration = Duration::from_hours(1);
+/// An answer is kept so far: the whole is in the transcript.
+const SUMMARY: usize = 2_000;
+/// A reason is no longer.
+const WHY: usize = 400;
+/// Stands for the model where the tool itself wrote the answer.
+const SYNTHETIC: &str = "<synthetic>";
+
+/// Whose transcript it is, as its path says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Own {
+    /// A session's.
+    Session(Arc<str>),
+    /// A sub-agent's, of that session; older files say in their lines which.
+    Agent(Arc<str>, Option<Arc<str>>),
+    /// A helper's that shortens a session's conversation: it is no agent, but the session pays for it.
+    Helper(Arc<str>),
+}
+
+/// The reader of a transcript.
+#[derive(Debug)]
+pub struct Reader {
+    own: Own,
+    key: NodeKey,
+    state: State,
+}
+
+/// What it must know to go on.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct State {
+    /// When the file was begun, where its first line says so: what is older was copied from another session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    begun: Option<i64>,
+    /// The session, where only the lines say which.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<Arc<str>>,
+    is_seen: bool,
+    /// Whether it has a title that somebody typed.
+    is_titled: bool,
+    /// The first prompt, for a sub-agent that nothing else describes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<Name>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requested: Option<Name>,
+    turn: Turn,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last: Option<i64>,
+    spawns: Spawns,
+    chains: Chains,
+}
+
+/// How the last turn stands.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Turn {
+    #[default]
+    Open,
+    Over,
+    Failed(String),
+    Interrupted,
+}
+
+impl Reader {
+    /// Makes a reader: a fresh one, or one that goes on from a state. A state that is none is not used.
+    pub fn new(own: Own, state: Option<&Value>) -> Self {
+        let state = state.and_then(|state| State::deserialize(state).ok()).unwrap_or_default();
+        let key = match &own {
+            Own::Session(id) | Own::Helper(id) => NodeKey::CliSession(TOOL.into(), Arc::clone(id)),
+            Own::Agent(id, _) => NodeKey::CliAgent(TOOL.into(), Arc::clone(id)),
+        };
+        Self { own, key, state }
+    }
+
+    fn keys(&self) -> Keys {
+        self.key.clone().into()
+    }
+
+    fn is_session(&self) -> bool {
+        matches!(self.own, Own::Session(_))
+    }
+
+    /// Notes what every line of its own says, and says who it is once that is known.
+    fn note(&mut self, record: &Record<'_>, at: Option<Stamp>, say: &mut Vec<Said>) {
+        self.state.last = self.state.last.max(at.map(Stamp::millis));
+        if let Some(agent) = record.attribution_agent.as_deref().filter(|_| self.state.agent.is_none()) {
+            self.state.agent = Some(agent.into());
+        }
+        if self.state.session.is_none() {
+            self.state.session = record.session_id.as_deref().map(Into::into);
+        }
+        if std::mem::replace(&mut self.state.is_seen, true) {
+            return;
+        }
+        self.state.first = at.map(Stamp::millis);
+        let kind = if self.is_session() { NodeKind::Session } else { NodeKind::Agent };
+        say.push(Said::of(at, self.keys(), NodeFact::Seen(kind)));
+        if let Some(at) = at {
+            say.push(Said::of(None, self.keys(), NodeFact::Clock(Clock::Created, at)));
+            say.push(Said::of(None, self.keys(), NodeFact::Clock(Clock::Started, at)));
+        }
+        self.describe(
+            Description {
+                agent: self.is_session().then(|| TOOL.into()),
+                provider: Some("anthropic".into()),
+                workspace: record.cwd.as_deref().map(Into::into),
+                ..Description::default()
+            },
+            say,
+        );
+    }
+
+    fn describe(&self, description: Description, say: &mut Vec<Said>) {
+        say.push(Said::of(None, self.keys(), NodeFact::Described(Box::new(description))));
+    }
+
+    fn user(&mut self, record: &Record<'_>, message: &Message<'_>, at: Option<Stamp>, say: &mut Vec<Said>) {
+        let texts: Vec<&str> = match &message.content {
+            Content::None => Vec::new(),
+            Content::Text(text) => vec![text],
+            Content::Blocks(blocks) => {
+                for block in blocks.iter().filter(|block| block.kind == "tool_result") {
+                    self.state.turn = Turn::Open;
+                    self.state.spawns.answer(block, record.tool_use_result, at, say);
+                }
+                blocks.iter().filter_map(|block| block.text.as_deref()).collect()
+            }
+        };
+        if record.is_meta || record.is_compact_summary {
+            return;
+        }
+        for text in texts {
+            self.prompt(text, at, say);
+        }
+        // A sign of life, whatever it says.
+        say.push(Said::of(at, self.keys(), NodeFact::Active(Action::default())));
+    }
+
+    fn prompt(&mut self, text: &str, at: Option<Stamp>, say: &mut Vec<Said>) {
+        let start = text.trim_start();
+        if start.starts_with("<task-notification>") {
+            self.state.spawns.notified(text, at, say);
+            self.state.turn = Turn::Open;
+        } else if start.starts_with("[Request interrupted by user") {
+            self.state.turn = Turn::Interrupted;
+        } else if !(start.starts_with("<command-") || start.starts_with("<local-command-")) {
+            // What a command starts shows by the answer; many start nothing.
+            self.state.turn = Turn::Open;
+        }
+        self.entitle(text, say);
+    }
+
+    /// Takes a title from the first prompt that somebody typed; till then from a command.
+    fn entitle(&mut self, text: &str, say: &mut Vec<Said>) {
+        let Some(title) = title(text).filter(|_| !self.state.is_titled) else { return };
+        self.state.is_titled = !text.trim_start().starts_with('<');
+        if self.is_session() {
+            self.describe(Description { title: Some(title), ..Description::default() }, say);
+        } else {
+            self.state.prompt = Some(title);
+        }
+    }
+
+    fn assistant(
+        &mut self,
+        record: &Record<'_>,
+        message: &Message<'_>,
+        at: Option<Stamp>,
+        say: &mut Vec<Said>,
+    ) {
+        let blocks = if let Content::Blocks(blocks) = &message.content { blocks.as_slice() } else { &[] };
+        let said = blocks.iter().rev().find_map(|block| block.text.as_deref());
+        if message.model.as_deref() == Some(SYNTHETIC) || record.is_api_error_message {
+            if record.is_api_error_message {
+                self.state.turn = Turn::Failed(cut(said.unwrap_or("the model could not be reached"), WHY));
+            }
+            return;
+        }
+        self.ran_on(record, message, say);
+        used(self.keys(), record, message, at, say);
+        let key = self.key.clone();
+        for block in blocks.iter().filter(|block| block.kind == "tool_use") {
+            self.state.spawns.call(block, &key, at, say);
+            say.push(Said::of(at, self.keys(), active(block)));
+        }
+        self.state.turn = turn(message.stop_reason.as_deref(), blocks);
+        if let Some(text) = said.filter(|_| self.state.turn == Turn::Over) {
+            let outcome = Outcome { summary: Some(cut(text, SUMMARY)), ..Outcome::default() };
+            say.push(Said::of(at, self.keys(), NodeFact::Returned(Box::new(outcome))));
+        }
+    }
+
+    fn ran_on(&mut self, record: &Record<'_>, message: &Message<'_>, say: &mut Vec<Said>) {
+        let ran = message.model.as_deref().filter(|ran| self.state.model.as_deref() != Some(ran));
+        let asked = record.requested_model.as_deref().filter(|_| self.is_session());
+        let asked = asked.filter(|asked| self.state.requested.as_deref() != Some(asked));
+        if ran.is_none() && asked.is_none() {
+            return;
+        }
+        let (ran, asked): (Option<Name>, Option<Name>) = (ran.map(Into::into), asked.map(Into::into));
+        self.state.model = ran.clone().or(self.state.model.take());
+        self.state.requested = asked.clone().or(self.state.requested.take());
+        self.describe(
+            Description { model_effective: ran, model_requested: asked, ..Description::default() },
+            say,
+        );
+    }
+
+    /// A line of a sub-agent that an older version wrote into its session's file.
+    fn side_chain(&mut self, record: &Record<'_>, at: Option<Stamp>, say: &mut Vec<Said>) {
+        let (Some(uuid), Some(message)) = (record.uuid.as_deref(), &record.message) else { return };
+        let (first, is_new) = self.state.chains.place(uuid, record.parent_uuid.as_deref());
+        let key = NodeKey::CliAgent(TOOL.into(), first);
+        let mut keys = Keys::from(key.clone());
+        if is_new {
+            let prompt = match &message.content {
+                Content::Text(text) => text,
+                Content::Blocks(blocks) => {
+                    blocks.iter().find_map(|block| block.text.as_deref()).unwrap_or_default()
+                }
+                Content::None => "",
+            };
+            let call = self.state.spawns.by_prompt(prompt);
+            // The call describes it; without one its prompt does.
+            let title = title(prompt).filter(|_| call.is_none());
+            keys.more.extend(call);
+            let description =
+                Description { title, provider: Some("anthropic".into()), ..Description::default() };
+            say.push(Said::of(at, keys.clone(), NodeFact::Seen(NodeKind::Agent)));
+            say.push(Said::of(None, keys.clone(), NodeFact::Under(self.key.clone().into())));
+            say.push(Said::of(None, keys.clone(), NodeFact::Described(Box::new(description))));
+            say.extend(at.map(|at| Said::of(None, keys.clone(), NodeFact::Clock(Clock::Started, at))));
+        }
+        let Content::Blocks(blocks) = &message.content else {
+            say.push(Said::of(at, keys, status("running", None)));
+            return;
+        };
+        if record.kind == "assistant" && message.model.as_deref() != Some(SYNTHETIC) {
+            used(keys.clone(), record, message, at, say);
+            let model_effective = message.model.as_deref().map(Into::into);
+            let description = Description { model_effective, ..Description::default() };
+            say.push(Said::of(None, keys.clone(), NodeFact::Described(Box::new(description))));
+            let calls = blocks.iter().filter(|block| block.kind == "tool_use");
+            say.extend(calls.map(|block| Said::of(at, keys.clone(), active(block))));
+        }
+        let is_over =
+            record.kind == "assistant" && turn(message.stop_reason.as_deref(), blocks) == Turn::Over;
+        say.push(Said::of(at, keys, status(if is_over { "completed" } else { "running" }, None)));
+    }
+
+    /// Takes what a line of a copied conversation is good for: its title.
+    fn copied(&mut self, record: &Record<'_>, say: &mut Vec<Said>) {
+        if let Some(Message { content: Content::Text(text), .. }) =
+            record.message.as_ref().filter(|_| record.kind == "user" && !record.is_meta)
+        {
+            self.entitle(text, say);
+            // It says what it is about only until it goes its own way.
+            self.state.is_titled = false;
+        }
+    }
+}
+
+impl Trail for Reader {
+    fn line(&mut self, line: &Line, say: &mut Vec<Said>) {
+        if line.cut > 0 || is_noise(&line.bytes) {
+            if !self.state.is_seen && self.state.begun.is_none() && self.is_session() && line.cut == 0 {
+                self.state.begun = moment(&line.bytes).map(Stamp::millis);
+            }
+            return;
+        }
+        let Some(record) = Record::read(&line.bytes) else { return };
+        let at = record.at();
+        let is_copy = at.zip(self.state.begun).is_some_and(|(at, begun)| at.millis() < begun);
+        if is_copy {
+            return self.copied(&record, say);
+        }
+        if let Own::Helper(_) = self.own {
+            if let Some(message) = record.message.as_ref().filter(|_| record.kind == "assistant") {
+                used(self.keys(), &record, message, at, say);
+            }
+            return;
+        }
+        if record.is_sidechain && self.is_session() {
+            return self.side_chain(&record, at, say);
+        }
+        match (&*record.kind, &record.message) {
+            ("user", Some(message)) => {
+                self.note(&record, at, say);
+                self.user(&record, message, at, say);
+            }
+            ("assistant", Some(message)) => {
+                self.note(&record, at, say);
+                self.assistant(&record, message, at, say);
+            }
+            ("system", _)
+                if matches!(record.subtype.as_deref(), Some("turn_duration" | "stop_hook_summary")) =>
+            {
+                if self.state.turn == Turn::Open && self.state.is_seen {
+                    self.state.turn = Turn::Over;
+                }
+            }
+            ("custom-title", _) => {
+                let title = record.custom_title.as_deref().and_then(title);
+                self.state.is_titled |= title.is_some();
+                self.describe(Description { title, ..Description::default() }, say);
+            }
+            (_, _) => {}
+        }
+    }
+
+    fn conclude(&self, beside: &Beside<'_>, say: &mut Vec<Said>) {
+        if !self.state.is_seen {
+            return;
+        }
+        let mut keys = self.keys();
+        if let Own::Agent(_, session) = &self.own {
+            let side = |name: &str| beside.side.and_then(|side| side.get(name)?.as_str());
+            keys.more.extend(side("toolUseId").map(|call| NodeKey::ToolUse(call.into())));
+            let above = side("parentAgentId").map(|agent| NodeKey::CliAgent(TOOL.into(), agent.into()));
+            let session = session.as_ref().or(self.state.session.as_ref());
+            let session = session.map(|id| NodeKey::CliSession(TOOL.into(), Arc::clone(id)));
+            say.extend(
+                above.or(session).map(|above| Said::of(None, keys.clone(), NodeFact::Under(above.into()))),
+            );
+            let title = side("description").map(|text| cut(text, WHY)).or_else(|| self.state.prompt.clone());
+            let agent = side("agentType").map(Name::from).or_else(|| self.state.agent.clone());
+            let depth = beside.side.and_then(|side| side.get("spawnDepth")?.as_u64());
+            let depth = depth.and_then(|depth| u32::try_from(depth).ok());
+            let description = Description { title, agent, depth, ..Description::default() };
+            say.push(Said::of(None, keys.clone(), NodeFact::Described(Box::new(description))));
+        } else {
+            if let Process::Alive { pid, start: Some(start) } = beside.process {
+                keys.more.push(NodeKey::Process(pid, start));
+            }
+            let description = Description { index: Some(self.place(beside)), ..Description::default() };
+            say.push(Said::of(None, keys.clone(), NodeFact::Described(Box::new(description))));
+        }
+        let alive = matches!(beside.process, Process::Alive { .. });
+        let may_sleep = if alive { MAY_SLEEP_ALIVE } else { MAY_SLEEP };
+        let millis = u64::try_from(may_sleep.as_millis()).unwrap_or(u64::MAX);
+        say.push(Said::of(None, keys.clone(), NodeFact::MaySleep(millis)));
+        let last = self.state.last.map(Stamp::from_millis);
+        say.push(Said::of(last, keys, self.stands(beside, alive)));
+    }
+
+    fn state(&self) -> Value {
+        serde_json::to_value(&self.state).unwrap_or_default()
+    }
+}
+
+impl Reader {
+    /// Returns where it stands among the roots: what lives or was just there before everything, what is past after
+    /// everything; the newest first.
+    fn place(&self, beside: &Beside<'_>) -> u32 {
+        let (first, last) = (self.state.first.unwrap_or(0), self.state.last.unwrap_or(0));
+        // By when it began: a row that moves with every word cannot be read.
+        let minutes = u32::try_from(first / 60_000).unwrap_or(0).min(UNPLACED / 2);
+        let is_recent = beside.now.since(Stamp::from_millis(last)) < RECENT;
+        if is_recent || matches!(beside.process, Process::Alive { .. }) {
+            UNPLACED / 2 - minutes
+        } else {
+            UNPLACED + UNPLACED / 2 - minutes
+        }
+    }
+
+    /// Returns how it stands, by its last turn, by the note beside it and by its process.
+    fn stands(&self, beside: &Beside<'_>, alive: bool) -> NodeFact {
+        let finished = beside.side.and_then(|side| side.get("finished")?.as_bool()).unwrap_or(false);
+        let last = self.state.last.map(Stamp::from_millis);
+        let is_old = last.is_none_or(|last| beside.now.since(last) > ABANDONED);
+        match &self.state.turn {
+            Turn::Over => status("completed", None),
+            Turn::Failed(why) => status("failed", Some(why.clone())),
+            Turn::Interrupted => status("interrupted", None),
+            Turn::Open if finished => status("completed", None),
+            Turn::Open if is_old && !alive => {
+                status("abandoned", Some("its last turn did not end, and no process of it runs".into()))
+            }
+            Turn::Open => status("running", None),
+        }
+    }
+}
+
+/// Says what a message used.
+fn used(keys: Keys, record: &Record<'_>, message: &Message<'_>, at: Option<Stamp>, say: &mut Vec<Said>) {
+    let Some(usage) = &message.usage else { return };
+    let id = message.id.as_deref().or(record.uuid.as_deref());
+    let report = UsageReport {
+        id: UsageReport::id_of(id, record.request_id.as_deref()),
+        model: message.model.as_deref().map(Into::into),
+        tokens: usage.tokens(),
+        hour_cache: usage.hour_cache(),
+        ..UsageReport::default()
+    };
+    say.push(Said::of(at, keys, NodeFact::Used(Box::new(report))));
+}
+
+fn active(block: &Block<'_>) -> NodeFact {
+    let last = block.name.as_deref().map(|name| call(name, block.input));
+    NodeFact::Active(Action { last, next: None })
+}
+
+/// Returns how a turn stands after an answer. Where the reason to stop is not told, a last word is the end, and a
+/// call or a thought is not.
+fn turn(stop: Option<&str>, blocks: &[Block<'_>]) -> Turn {
+    match stop {
+        Some("tool_use" | "pause_turn") => Turn::Open,
+        Some(_) => Turn::Over,
+        None if blocks.last().is_some_and(|block| block.kind == "text") => Turn::Over,
+        None => Turn::Open,
+    }
+}

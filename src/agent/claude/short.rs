@@ -1,0 +1,82 @@
+//! What somebody is told of a tool call or a prompt in a few words.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// A title is no longer: the prompt itself is in the transcript.
+const TITLE: usize = 200;
+/// The input fields that say best what a call is about, the best first.
+const TELLING: [&str; 14] = [
+    "file_path",
+    "notebook_path",
+    "command",
+    "pattern",
+    "description",
+    "path",
+    "query",
+    "url",
+    "skill",
+    "name",
+    "subject",
+    "task_id",
+    "message",
+    "prompt",
+];
+/// Prompts that nobody typed begin so.
+const NOT_TYPED: [&str; 9] = [
+    "<command-message>",
+    "<local-command-",
+    "<system-reminder>",
+    "<task-notification>",
+    "<bash-",
+    "<user-memory",
+    "Caveat: The messages below",
+    "[Request interrupted",
+    "This session is being continued",
+];
+
+/// Returns a call as it is shown: the tool and what it is used on.
+pub fn call(name: &str, input: Option<&RawValue>) -> String {
+    let target = target(input);
+    if target.is_empty() { name.to_owned() } else { format!("{name} {target}") }
+}
+
+/// Returns what a call is about.
+pub fn target(input: Option<&RawValue>) -> String {
+    let Some(Ok(Value::Object(input))) = input.map(|raw| serde_json::from_str(raw.get())) else {
+        return String::new();
+    };
+    let told = TELLING.iter().find_map(|name| input.get(*name).and_then(Value::as_str));
+    told.map(|text| first_line(text, TITLE)).unwrap_or_default()
+}
+
+/// Returns the title that a prompt gives its session; `None` where nobody typed it.
+pub fn title(prompt: &str) -> Option<String> {
+    let prompt = prompt.trim_start();
+    if let Some(rest) = prompt.strip_prefix("<command-name>") {
+        return rest.split('<').next().map(|name| first_line(name, TITLE)).filter(|name| !name.is_empty());
+    }
+    if NOT_TYPED.iter().any(|start| prompt.starts_with(start)) {
+        return None;
+    }
+    Some(first_line(prompt, TITLE)).filter(|title| !title.is_empty())
+}
+
+/// Returns the first line that is not empty, cut where it is too long.
+pub fn first_line(text: &str, longest: usize) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    cut(line, longest)
+}
+
+/// Returns the beginning of a text.
+pub fn cut(text: &str, longest: usize) -> String {
+    let end = text.floor_char_boundary(longest);
+    let kept = text.get(..end).unwrap_or_default();
+    if kept.len() < text.len() { format!("{kept}…") } else { kept.to_owned() }
+}
+
+/// Returns what stands between two marks of a notification.
+pub fn between<'a>(text: &'a str, mark: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(&format!("<{mark}>"))?;
+    rest.split_once(&format!("</{mark}>")).map(|(inner, _)| inner.trim())
+}

@@ -1,0 +1,156 @@
+//! The sub-agents that a conversation started: what it says of them, from the call to the answer.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::TOOL;
+use super::line::{Block, text_of};
+use super::short::{between, cut, first_line};
+use crate::agent::trail::Said;
+use crate::model::fact::{Description, NodeFact, StatusReport};
+use crate::model::key::{Keys, NodeKey};
+use crate::model::node::NodeKind;
+use crate::model::time::Stamp;
+use crate::model::words::Field;
+
+/// So many open calls are remembered; an answer to an older one says nothing.
+const REMEMBERED: usize = 512;
+/// A reason is no longer.
+const WHY: usize = 400;
+
+/// The calls that started sub-agents.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Spawns(Vec<Spawn>);
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Spawn {
+    call: Arc<str>,
+    /// The agent's id, once it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent: Option<Arc<str>>,
+    /// A checksum of its prompt, by which older versions' agents are found.
+    prompt: u32,
+}
+
+#[derive(Deserialize)]
+struct Input<'a> {
+    #[serde(borrow, default)]
+    description: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    prompt: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    subagent_type: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    model: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer<'a> {
+    #[serde(borrow, default)]
+    agent_id: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    status: Option<Cow<'a, str>>,
+}
+
+impl Spawns {
+    /// Takes a call, if it starts a sub-agent.
+    pub fn call(&mut self, block: &Block<'_>, under: &NodeKey, at: Option<Stamp>, say: &mut Vec<Said>) {
+        let (Some(id), Some("Agent" | "Task")) = (block.id.as_deref(), block.name.as_deref()) else { return };
+        let input: Option<Input<'_>> = block.input.and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let Some(input) = input else { return };
+        let call: Arc<str> = id.into();
+        self.0.retain(|known| known.call != call);
+        if self.0.len() >= REMEMBERED {
+            self.0.remove(0);
+        }
+        let prompt = input.prompt.as_deref().map_or(0, prompt_crc);
+        self.0.push(Spawn { call: Arc::clone(&call), agent: None, prompt });
+        let keys = Keys::from(NodeKey::ToolUse(call));
+        let description = Description {
+            title: input.description.as_deref().map(|text| first_line(text, 200)),
+            agent: input.subagent_type.as_deref().map(Into::into),
+            provider: Some("anthropic".into()),
+            model_requested: input.model.as_deref().map(Into::into),
+            ..Description::default()
+        };
+        say.push(Said::of(None, keys.clone(), NodeFact::Seen(NodeKind::Agent)));
+        say.push(Said::of(None, keys.clone(), NodeFact::Under(under.clone().into())));
+        say.push(Said::of(None, keys.clone(), NodeFact::Described(Box::new(description))));
+        say.push(Said::of(at, keys, status("running", None)));
+    }
+
+    /// Takes a tool's answer, if it is a sub-agent's.
+    pub fn answer(
+        &mut self,
+        block: &Block<'_>,
+        result: Option<&RawValue>,
+        at: Option<Stamp>,
+        say: &mut Vec<Said>,
+    ) {
+        let Some(call) = block.tool_use_id.as_deref() else { return };
+        let Some(known) = self.0.iter_mut().find(|known| *known.call == *call) else { return };
+        let answer: Option<Answer<'_>> = result.and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let agent = answer.as_ref().and_then(|answer| answer.agent_id.as_deref());
+        known.agent = agent.map(Into::into).or(known.agent.take());
+        let keys = known.keys();
+        let word = answer.and_then(|answer| answer.status).map(|word| word.to_string());
+        let report = match (word.as_deref(), block.is_error) {
+            (Some("async_launched" | "remote_launched"), _) => status("running", None),
+            (Some(word), _) => status(word, None),
+            (None, Some(true)) => failed(&block.content.map(text_of).unwrap_or_default()),
+            (None, _) => status("completed", None),
+        };
+        say.push(Said::of(at, keys, report));
+    }
+
+    /// Takes a notification that a background agent is through, if it is one of these.
+    pub fn notified(&mut self, text: &str, at: Option<Stamp>, say: &mut Vec<Said>) {
+        let (task, call) = (between(text, "task-id"), between(text, "tool-use-id"));
+        let is_it = |known: &&Spawn| {
+            call.is_some_and(|call| *known.call == *call)
+                || task.is_some_and(|task| known.agent.as_deref() == Some(task))
+        };
+        let Some(known) = self.0.iter().find(is_it) else { return };
+        let word = between(text, "status").unwrap_or("completed");
+        let why = between(text, "summary").filter(|_| word != "completed").map(|why| cut(why, WHY));
+        say.push(Said::of(at, known.keys(), status(word, why)));
+    }
+
+    /// Returns the call that an agent with this prompt was started by.
+    pub fn by_prompt(&self, prompt: &str) -> Option<NodeKey> {
+        let crc = prompt_crc(prompt);
+        let known = self.0.iter().rev().find(|known| known.prompt == crc)?;
+        Some(NodeKey::ToolUse(Arc::clone(&known.call)))
+    }
+}
+
+impl Spawn {
+    fn keys(&self) -> Keys {
+        let call = NodeKey::ToolUse(Arc::clone(&self.call));
+        match &self.agent {
+            Some(agent) => Keys::from(NodeKey::CliAgent(TOOL.into(), Arc::clone(agent))).and(call),
+            None => call.into(),
+        }
+    }
+}
+
+fn prompt_crc(prompt: &str) -> u32 {
+    crc32fast::hash(prompt.trim().as_bytes())
+}
+
+fn failed(text: &str) -> NodeFact {
+    let is_interrupted = text.contains("interrupted by user") || text.contains("doesn't want to proceed");
+    let word = if is_interrupted { "interrupted" } else { "failed" };
+    status(word, Some(cut(text.trim(), WHY)).filter(|why| !why.is_empty()))
+}
+
+/// Makes a status report of a session or an agent.
+pub fn status(word: &str, why: Option<String>) -> NodeFact {
+    NodeFact::Status(StatusReport { why, ..StatusReport::of(Field::Session, word.to_owned()) })
+}

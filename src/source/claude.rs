@@ -1,0 +1,249 @@
+//! Claude Code's files: where its transcripts are, which project they are of, and which of its processes live.
+//!
+//! `<config>/projects/<folder>/<session>.jsonl`, sub-agents in `<session>/subagents/agent-<id>.jsonl` with a
+//! `.meta.json` each; older ones beside the session. `<config>/sessions/<pid>.json` lists live processes; the keys
+//! beside those are secrets and are never opened.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::loose::Loose;
+use super::trails::tool::{Homes, Scope, Sort, Tool};
+use crate::agent::claude::{Own, Reader, TOOL, VERSION};
+use crate::agent::trail::{Process, Trail};
+use crate::model::key::SourceKind;
+
+/// A session says within its first lines where it runs.
+const HEAD: u64 = 256 * 1024;
+/// So many sessions of a folder are asked where they ran.
+const ASKED: usize = 3;
+/// No entry of the list of processes is larger.
+const LARGEST_ENTRY: u64 = 64 * 1024;
+
+/// The files of Claude Code.
+#[derive(Debug)]
+pub struct Claude {
+    projects: PathBuf,
+    sessions: PathBuf,
+    scope: Scope,
+    /// Whether each folder of transcripts is of a project that is wanted.
+    wanted: RefCell<HashMap<String, bool>>,
+    /// The live processes by session; `None` where this version keeps no list.
+    live: Option<HashMap<String, Process>>,
+}
+
+impl Claude {
+    /// Returns where its files are, if there is a home for them.
+    pub fn at(homes: &Homes, scope: Scope) -> Option<Self> {
+        let config = homes.claude.as_deref()?;
+        let (projects, sessions) = (config.join("projects"), config.join("sessions"));
+        Some(Self { projects, sessions, scope, wanted: RefCell::default(), live: None })
+    }
+
+    /// Returns the parts of a path below the folder of projects.
+    fn parts<'a>(&self, path: &'a Path) -> Vec<&'a str> {
+        let below = path.strip_prefix(&self.projects).ok();
+        below.into_iter().flat_map(Path::components).filter_map(|part| part.as_os_str().to_str()).collect()
+    }
+
+    fn wants(&self, folder: &str) -> bool {
+        let Scope::Within(places) = &self.scope else { return true };
+        if let Some(known) = self.wanted.borrow().get(folder) {
+            return *known;
+        }
+        let names: Vec<String> = places.iter().map(|place| folder_name(place)).collect();
+        let is_it = names.iter().any(|name| name == folder);
+        let is_below =
+            |name: &String| folder.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('-'));
+        let wanted = (is_it || names.iter().any(is_below))
+            // Several paths have one name, so a session is asked.
+            && ran_in(&self.projects.join(folder)).map_or(is_it, |place| self.scope.has(&place));
+        self.wanted.borrow_mut().insert(folder.to_owned(), wanted);
+        wanted
+    }
+
+    /// Returns whose transcript a path is.
+    fn own(&self, path: &Path) -> Option<Own> {
+        match self.parts(path).as_slice() {
+            [_, file] => {
+                let name = file.strip_suffix(".jsonl")?;
+                match name.strip_prefix("agent-") {
+                    // Whose helper it is only its lines would say.
+                    Some(id) if id.starts_with("acompact") => None,
+                    Some(id) => Some(Own::Agent(id.into(), None)),
+                    None => Some(Own::Session(name.into())),
+                }
+            }
+            [_, session, "subagents", .., file] => {
+                let id = file.strip_prefix("agent-")?.strip_suffix(".jsonl")?;
+                let session = (*session).into();
+                let is_helper = id.starts_with("acompact");
+                Some(if is_helper { Own::Helper(session) } else { Own::Agent(id.into(), Some(session)) })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Tool for Claude {
+    fn kind(&self) -> SourceKind {
+        SourceKind::Claude
+    }
+
+    fn version(&self) -> u32 {
+        VERSION
+    }
+
+    fn root(&self) -> &Path {
+        &self.projects
+    }
+
+    fn sort(&self, path: &Path, is_folder: bool) -> Sort {
+        let parts = self.parts(path);
+        let is_wanted = parts.first().is_none_or(|folder| self.wants(folder));
+        if !is_wanted {
+            return Sort::Other;
+        }
+        match parts.as_slice() {
+            [] | [_] | [_, _] | [_, _, "subagents", ..] if is_folder => Sort::Folder,
+            [_, _, "subagents", .., file] if file.ends_with(".meta.json") => {
+                let trail = file.trim_end_matches(".meta.json");
+                Sort::Side(path.with_file_name(format!("{trail}.jsonl")))
+            }
+            _ if !is_folder && self.own(path).is_some() => Sort::Trail,
+            _ => Sort::Other,
+        }
+    }
+
+    fn side(&self, trail: &Path) -> Option<PathBuf> {
+        let Own::Agent(id, Some(_)) = self.own(trail)? else { return None };
+        Some(trail.with_file_name(format!("agent-{id}.meta.json")))
+    }
+
+    fn below(&self, trail: &Path) -> Option<PathBuf> {
+        matches!(self.own(trail)?, Own::Session(_)).then(|| trail.with_extension("").join("subagents"))
+    }
+
+    fn open(&self, trail: &Path, state: Option<&Value>) -> Box<dyn Trail> {
+        // Only what is sorted as a trail is opened.
+        let own = self.own(trail).unwrap_or_else(|| Own::Session("".into()));
+        Box::new(Reader::new(own, state))
+    }
+
+    fn look_around(&mut self) -> bool {
+        let now = live(&self.sessions);
+        let changed = self.live != now;
+        self.live = now;
+        changed
+    }
+
+    fn around(&self) -> Option<PathBuf> {
+        Some(self.sessions.clone())
+    }
+
+    fn process(&self, trail: &Path) -> Process {
+        let Some(live) = &self.live else { return Process::Unknown };
+        match self.own(trail) {
+            Some(Own::Session(session) | Own::Agent(_, Some(session)) | Own::Helper(session)) => {
+                live.get(&*session).copied().unwrap_or(Process::Gone)
+            }
+            Some(Own::Agent(_, None)) | None => Process::Unknown,
+        }
+    }
+}
+
+/// Returns the transcript of a session, or of one of its agents.
+pub fn transcript(homes: &Homes, session: &str, agent: Option<&str>) -> Option<PathBuf> {
+    let is_name = |id: &str| !id.is_empty() && !id.contains(['/', '\\']) && !id.starts_with('.');
+    if !is_name(session) || !agent.is_none_or(is_name) {
+        return None;
+    }
+    let folders = fs::read_dir(homes.claude.as_deref()?.join("projects")).ok()?.flatten();
+    let candidates = folders.flat_map(|folder| {
+        let folder = folder.path();
+        match agent {
+            None => vec![folder.join(format!("{session}.jsonl"))],
+            Some(agent) => {
+                let file = format!("agent-{agent}.jsonl");
+                vec![folder.join(session).join("subagents").join(&file), folder.join(file)]
+            }
+        }
+    });
+    candidates.into_iter().find(|path| path.is_file())
+}
+
+/// Returns the name that a project's folder of transcripts has: of several paths it may be the same.
+fn folder_name(place: &Path) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    place.to_string_lossy().chars().map(letter).collect()
+}
+
+/// Returns where the sessions of a folder ran, as one of them says.
+fn ran_in(folder: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+    let files = entries.filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    files.take(ASKED).find_map(|path| {
+        let mut head = Vec::new();
+        fs::File::open(path).ok()?.take(HEAD).read_to_end(&mut head).ok()?;
+        // Text that somebody wrote has its quotes escaped.
+        let at = memchr::memmem::find(&head, b"\"cwd\":\"")? + b"\"cwd\":".len();
+        let mut values = serde_json::Deserializer::from_slice(head.get(at..)?).into_iter::<String>();
+        values.next()?.ok().map(PathBuf::from)
+    })
+}
+
+/// Reads the list of live processes, by session; one that died without taking itself off is gone.
+fn live(folder: &Path) -> Option<HashMap<String, Process>> {
+    let mut found = HashMap::new();
+    for entry in fs::read_dir(folder).ok()?.flatten() {
+        let name = entry.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.strip_suffix(".json")?.parse::<u32>().ok()) else {
+            continue;
+        };
+        if entry.metadata().map_or(true, |meta| meta.len() > LARGEST_ENTRY) {
+            continue;
+        }
+        let value: Option<Value> =
+            fs::read(entry.path()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let Some(Value::Object(value)) = value else { continue };
+        let entry = Loose(&value);
+        let Some(session) = entry.text(&["sessionId"]) else { continue };
+        let noted = entry.number(&["procStart"]);
+        let process = match started(pid) {
+            Some(start) if noted.is_none_or(|noted| noted == start) => {
+                Process::Alive { pid, start: Some(start) }
+            }
+            Some(_) => Process::Gone,
+            None => unlisted(pid, noted),
+        };
+        found.insert(session, process);
+    }
+    Some(found)
+}
+
+/// Returns when a process started, in ticks since the system did; `None` where that cannot be read.
+fn started(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name stands in brackets and may hold any.
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(19)?.parse().ok()
+}
+
+/// Says of a process that `/proc` does not show whether it is there, on systems without `/proc`.
+fn unlisted(pid: u32, start: Option<u64>) -> Process {
+    let id = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    let is_there = id.is_some_and(|id| rustix::process::test_kill_process(id).is_ok());
+    if is_there && !Path::new("/proc/self/stat").exists() {
+        Process::Alive { pid, start }
+    } else {
+        Process::Gone
+    }
+}
+
+/// The tool's name in keys, for whoever looks for its nodes.
+pub const NAME: &str = TOOL;
