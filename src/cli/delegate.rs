@@ -8,7 +8,8 @@ use clap::Args;
 
 use super::wait::{Until, Watched};
 use super::{CliError, Outcome, Place, ask, print, working_folder};
-use crate::engine::config::Config;
+use crate::agent::config::AgentConfig;
+use crate::engine::config::{Config, find_program};
 use crate::model::command::{Limits, Pattern, ReceiptState, Spec, StepSpec, Verb};
 use crate::model::id::DelegationId;
 use crate::model::status::StatusWord;
@@ -222,16 +223,32 @@ pub(super) fn hand_over_from(
     }
 }
 
+/// Refuses an agent whose program is not there, before anything is begun.
+fn check_program(name: Option<&str>, agent: &AgentConfig, path: &str) -> Result<(), CliError> {
+    // What any other program is called is the configuration's business, and told when it does not start.
+    let tool = agent.program().filter(|_| agent.kind.program().is_some());
+    let Some(program) = tool.filter(|program| find_program(program, path).is_none()) else {
+        return Ok(());
+    };
+    let name = name.unwrap_or_default();
+    Err(CliError::Unreadable(format!(
+        "{name} cannot be run: the program {program} is not found on PATH.\nInstall it, or set command = [\"/path/to/{program}\"] in [agents.{name}] of quarterdeck.toml."
+    )))
+}
+
 /// Makes the command that begins a delegation, and hands the asker's variables over.
 fn prepare(
     folder: &StateFolder,
     mut spec: Spec,
 ) -> Result<(DelegationId, crate::model::command::Command), Box<dyn std::error::Error>> {
     let config = Config::read(folder.project())?;
+    let path = std::env::var("PATH").unwrap_or_default();
     for step in &mut spec.subtasks {
         // Told here and now, not after the engine has tried; and everybody sees who does it.
-        config.agent(step.agent.as_deref()).map_err(CliError::Unreadable)?;
-        step.agent = step.agent.take().or_else(|| config.default_name().map(str::to_owned));
+        let chosen = || config.chosen(|program| find_program(program, &path).is_some()).map(str::to_owned);
+        step.agent = step.agent.take().or_else(chosen);
+        let agent = config.agent(step.agent.as_deref()).map_err(CliError::Unreadable)?;
+        check_program(step.agent.as_deref(), &agent, &path)?;
     }
     let id = new_id();
     let agents = spec.subtasks.iter().map(|step| step.agent.as_deref());

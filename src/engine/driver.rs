@@ -7,10 +7,12 @@
 //! next one goes on: the hosts and their agents do not notice.
 
 mod answering;
+mod beside;
 mod carry;
 mod cut;
 mod desk;
 mod log;
+mod news;
 mod watching;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -86,6 +88,8 @@ pub struct Driver {
     unseen: BTreeSet<SessionId>,
     /// What sweeps came to: each is made on a thread of its own, as what does not end can take it long.
     swept: (Sender<Report>, Receiver<Report>),
+    /// Until when each provider takes nothing more, as their agents told.
+    limited: BTreeMap<String, Stamp>,
     /// Some agent printed more than is read in one turn.
     behind: bool,
     watch: Watch,
@@ -155,6 +159,8 @@ impl Driver {
             About { folder: store.folder.clone(), journal: store.journal_id.clone(), epoch: store.epoch };
         let (door, asks) = Door::new(watch.bell(), about);
         let config_read = Version::of(store.folder.project());
+        let engines = book.model().sources().flat_map(|(_, source)| &source.engine.limits);
+        let limited = engines.map(|(provider, limit)| (provider.to_string(), limit.until)).collect();
         let mut driver = Self {
             config_read,
             book,
@@ -166,6 +172,7 @@ impl Driver {
             inputs: VecDeque::new(),
             unseen: BTreeSet::new(),
             swept: channel(),
+            limited,
             behind: false,
             watch,
             rang: true,

@@ -183,6 +183,7 @@ impl Folded {
             NodeFact::HandedOff(_)
             | NodeFact::Decided(_)
             | NodeFact::Attempted(_)
+            | NodeFact::Runs(_)
             | NodeFact::Budgeted(_)
             | NodeFact::Quality(_)
             | NodeFact::Asked(_)

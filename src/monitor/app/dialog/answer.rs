@@ -84,6 +84,7 @@ fn verb(form: &Form, control: Control) -> Result<Verb, String> {
             with_failure: form.chosen(HOW) == Some("failure"),
             agent: form.typed(AGENT),
             model: form.typed(MODEL),
+            fresh: false,
         },
         Control::Skip => Verb::Skip { reason, result: form.typed(RESULT) },
         Control::Approve => {

@@ -1,0 +1,1 @@
+//! What the adapter makes of streams as the real program writes them.
