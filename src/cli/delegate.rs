@@ -1,5 +1,6 @@
 //! `quarterdeck delegate` and `direct`: hand work over, and wait for its end if told so.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::wait::{Until, Watched};
-use super::{CliError, Outcome, Place, ask, print, working_folder};
+use super::{CliError, Outcome, Place, ask, print, warn, working_folder};
 use crate::agent::config::AgentConfig;
 use crate::engine::config::{Config, find_program};
 use crate::model::command::{Limits, Pattern, ReceiptState, Spec, StepSpec, Verb};
@@ -265,11 +266,17 @@ fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
     let json = then.json;
     let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
     let (id, command) = prepare(&folder, spec)?;
+    let agents = agents_of(&command.verb);
     let receipt = ask::send(&folder, &command, PATIENCE)?;
     match &receipt {
         Some(receipt) if matches!(receipt.state, ReceiptState::Confirmed { .. }) => {
-            let shown = if json { format!("{{\"delegationId\":\"{id}\"}}\n") } else { format!("{id}\n") };
-            print(&shown)?;
+            if json {
+                let told = serde_json::json!({ "delegationId": id, "agents": agents });
+                print(&format!("{told}\n"))?;
+            } else {
+                print(&format!("{id}\n"))?;
+                warn(&format!("Handed to {}.", agents.join(", ")));
+            }
             if !then.wait {
                 return Ok(ExitCode::SUCCESS);
             }
@@ -283,6 +290,13 @@ fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
             ask::show(&command, receipt, json)
         }
     }
+}
+
+/// Returns who does it, each once.
+fn agents_of(verb: &Verb) -> Vec<String> {
+    let Verb::Start { spec } = verb else { return Vec::new() };
+    let agents: BTreeSet<&str> = spec.subtasks.iter().filter_map(|step| step.agent.as_deref()).collect();
+    agents.into_iter().map(str::to_owned).collect()
 }
 
 /// Takes the variables back that were handed over for what never began.

@@ -7,6 +7,8 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::agent::Beside;
+use crate::agent::brief::{self, Brief};
+use crate::agent::run::Run;
 
 /// How much of a file is read in one turn, and at once.
 const BUDGET: usize = 512 * 1024;
@@ -87,6 +89,13 @@ impl Open {
         (self.at, *taken) = (self.at + read as u64, *taken + read);
         Some((offset, chunk))
     }
+}
+
+/// Returns whether the tool has kept anything of the session that is to be gone on with.
+pub(super) fn is_there(run: &Run) -> bool {
+    let brief = run.files.get(brief::FILE).and_then(|text| serde_json::from_str::<Brief>(text).ok());
+    let files = brief.map(|brief| brief.adapter().beside()).unwrap_or_default();
+    files.iter().any(|beside| first(&beside.pattern).is_some())
 }
 
 /// Returns the first file that fits a pattern. A `*` stands for any part of one name.

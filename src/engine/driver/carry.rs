@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::desk::Desk;
-use super::{Driver, now};
+use super::{Driver, beside, now};
 use crate::agent::Command as ForAgent;
 use crate::agent::config::AgentConfig;
 use crate::agent::config::Ask;
@@ -91,18 +91,22 @@ impl Driver {
         let project = self.book.store().folder.project();
         let root = launch.workspace.as_deref().map_or_else(|| project.to_owned(), |at| project.join(at));
         let env = self.asker_env(&launch.delegation).unwrap_or_else(|| self.world.env.clone());
-        let resume = launch.resume.as_ref().filter(|(cli, _)| agent.kind.tool() == Some(cli.tool.as_str()));
-        let ask = Ask {
-            prompt: resume.map_or(&launch.prompt, |(_, prompt)| prompt),
+        let whole = Ask {
+            prompt: &launch.prompt,
             model: launch.model.as_deref(),
-            resume: resume.map(|(cli, _)| cli.session.as_str()),
+            resume: None,
             env: &env,
             root: &root,
             folder: &folder.0,
             program: &self.world.program,
         };
         let name = launch.agent.as_deref().unwrap_or("the default agent");
-        let run = agent.run(&ask).map_err(|error| format!("{name} cannot be run: {error}"))?;
+        let run = |ask: &Ask<'_>| agent.run(ask).map_err(|error| format!("{name} cannot be run: {error}"));
+        // It goes on with its own session where that is one of the same tool, and is there.
+        let resume = launch.resume.as_ref().filter(|(cli, _)| agent.kind.tool() == Some(cli.tool.as_str()));
+        let resumed = resume.map(|(cli, prompt)| Ask { prompt, resume: Some(&cli.session), ..whole });
+        let resumed = resumed.and_then(|ask| run(&ask).ok()).filter(beside::is_there);
+        let run = resumed.map_or_else(|| run(&whole), Ok)?;
         let spec = Spec {
             protocol: PROTOCOL,
             session: launch.session.clone(),

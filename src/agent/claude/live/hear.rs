@@ -25,22 +25,22 @@ impl ClaudeAdapter {
     /// Takes a line of the stream.
     pub(super) fn hear(&mut self, line: &Line, made: &mut Made, step: &mut Step) {
         let value = if line.cut == 0 { serde_json::from_slice::<Value>(&line.bytes).ok() } else { None };
-        let Some(value) = value.filter(Value::is_object) else {
+        let Some(value) = value.as_ref().filter(|value| value.is_object()) else {
             if !line.bytes.trim_ascii().is_empty() {
                 made.push((None, printed(line)));
             }
             return;
         };
         match value["type"].as_str().unwrap_or_default() {
-            "assistant" => self.assistant(&value, made),
-            "user" => self.user(&value, made),
-            "system" => self.system(&value, made, step),
+            "assistant" => self.assistant(value, made),
+            "user" => self.user(value, made),
+            "system" => self.system(value, made, step),
             "result" => {
-                made.push((None, result(&value)));
+                made.push((None, result(value)));
                 self.turn.is_over = true;
                 step.close_stdin |= self.turn.is_idle();
             }
-            "control_request" => self.asks(&value, line, made),
+            "control_request" => self.asks(value, line, made),
             "control_cancel_request" => {
                 let id = text(&value["request_id"]).into();
                 let reason = "the agent no longer waits for it".into();
@@ -130,7 +130,7 @@ impl ClaudeAdapter {
 
     fn task_progress(&self, value: &Value) -> Option<(Option<AgentId>, Entry)> {
         let id = task(value).filter(|id| self.agents.contains_key(id))?;
-        let current = value["usage"]["tool_uses"].as_u64().unwrap_or(0);
+        let current = value.pointer("/usage/tool_uses").and_then(Value::as_u64).unwrap_or(0);
         let last_action = value["description"].as_str().map(short);
         Some((Some(id), Entry::Progress { current, total: None, last_action }))
     }
@@ -188,7 +188,8 @@ impl ClaudeAdapter {
 
     fn user(&self, value: &Value, made: &mut Made) {
         let agent = self.speaker(value);
-        for block in value["message"]["content"].as_array().map(Vec::as_slice).unwrap_or_default() {
+        let content = value.pointer("/message/content").and_then(Value::as_array);
+        for block in content.map(Vec::as_slice).unwrap_or_default() {
             if block["type"] == "tool_result" {
                 let id = block["tool_use_id"].as_str().map(str::to_owned);
                 let ok = Some(block["is_error"] != true);

@@ -64,7 +64,7 @@ impl Judge {
     /// Remembers what the provider said instead of an answer; of a sub-agent it is that one's trouble.
     pub(super) fn api_error(&mut self, value: &Value, is_of_agent: bool) {
         if !is_of_agent {
-            let said = value["message"]["content"].as_array().and_then(|blocks| blocks.first());
+            let said = value.pointer("/message/content/0");
             self.provider = said.map(|block| text(&block["text"]));
         }
     }

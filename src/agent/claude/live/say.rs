@@ -55,7 +55,7 @@ fn decision(question: &Question, answer: &Answer) -> Value {
         }
         Answer::Deny => json!({ "behavior": "deny", "message": "A person denied this." }),
         Answer::Text(text) if question.tool.as_deref() == Some("AskUserQuestion") => {
-            let first = input["questions"].as_array().and_then(|all| all.first()?["question"].as_str());
+            let first = input.pointer("/questions/0/question").and_then(Value::as_str);
             let mut answers = serde_json::Map::new();
             answers.insert(first.unwrap_or_default().to_owned(), json!(text));
             let mut input = input;
