@@ -106,11 +106,17 @@ impl Deck {
         let pid = told["holder"]["pid"].as_i64().unwrap_or_else(|| panic!("no engine: {told}"));
         let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        let deadline = Instant::now() + PATIENCE;
+        while self.run(&["engine", "status"]).status.success() {
+            assert!(Instant::now() < deadline, "the engine did not die");
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// What helps to understand a failure: the sessions' own files.
     pub fn told(&self) -> String {
-        let mut told = String::new();
+        let log = self.place.work().join(".quarterdeck/engine.log");
+        let mut told = std::fs::read_to_string(log).unwrap_or_default();
         let sessions = std::fs::read_dir(self.place.work().join(".quarterdeck/sessions"));
         for folder in sessions.into_iter().flatten().flatten() {
             for name in ["err", "out", "host.jsonl", "exit.json", "log.jsonl"] {
