@@ -305,6 +305,7 @@ fn a_reader_that_goes_away_is_no_error() {
     let mut child = Command::new(assert_cmd::cargo::cargo_bin("quarterdeck"))
         .args(["status", "--json"])
         .current_dir(folder.path())
+        .env("HOME", folder.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -358,4 +359,30 @@ fn a_picture_of_the_history_is_read_before_it_is_drawn() {
     quarterdeck(folder.path()).args(arguments).assert().success();
     let shown = run(folder.path(), &["screenshot", "--keys", "4", "--now", NOW]);
     assert!(shown.contains("of 10") && !shown.contains("Reading"), "{shown}");
+}
+
+#[test]
+fn a_projects_own_sessions_are_shown_without_any_set_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let cwd = root.display().to_string();
+    let name: String = cwd.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let transcripts = root.join(".claude/projects").join(name);
+    fs::create_dir_all(&transcripts).unwrap();
+    let lines = format!(
+        r#"{{"type":"user","uuid":"u1","sessionId":"s1","timestamp":"2026-11-16T08:00:00Z","cwd":"{cwd}","message":{{"role":"user","content":"Paint the shed"}}}}
+{{"type":"assistant","uuid":"u2","sessionId":"s1","timestamp":"2026-11-16T08:00:09Z","cwd":"{cwd}","requestId":"r1","message":{{"id":"m1","model":"claude-opus-5-5","stop_reason":"end_turn","content":[{{"type":"text","text":"Painted."}}],"usage":{{"input_tokens":1000,"output_tokens":200}}}}}}
+"#
+    );
+    fs::write(transcripts.join("s1.jsonl"), lines).unwrap();
+    assert_snapshot!(run(&root, &["--now", NOW]), @r"
+    ✔ Paint the shed  done  claude  –  9s  1.2K  <$0.01
+
+    1 step: 1 done · 1.2K tokens · <$0.01
+    [exit code 0]
+    ");
+    assert_snapshot!(run(&root, &["--now", NOW, "--engine-only"]), @r"
+    Nothing is delegated here: no .quarterdeck in /project or above it.
+    [exit code 0]
+    ");
 }

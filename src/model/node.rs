@@ -358,6 +358,14 @@ impl Node {
         })
     }
 
+    /// Puts the id that a tool gives it before the call and the process by which it was known till then.
+    pub(super) fn name_by_id(&mut self) {
+        let is_id = |key: &NodeKey| !matches!(key, NodeKey::ToolUse(_) | NodeKey::Process(..));
+        if let Some(at) = self.keys.iter().position(is_id).filter(|_| !self.keys.first().is_some_and(is_id)) {
+            self.keys.swap(0, at);
+        }
+    }
+
     /// Returns the node that this one hangs under.
     pub fn parent(&self) -> Option<NodeIx> {
         self.parent

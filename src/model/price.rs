@@ -194,10 +194,7 @@ mod tests {
     #[test]
     fn a_long_request_is_dearer_and_a_session_of_short_ones_is_not() {
         assert_eq!(dollars("claude-sonnet-4-5", [100_000, 0, 100_000, 0], 0), Some(0.33));
-        assert_eq!(
-            dollars("claude-sonnet-4-5", [100_000, 1000, 100_001, 0], 0),
-            Some(0.6 + 0.060_000_6 + 0.0225)
-        );
+        assert_eq!(dollars("claude-sonnet-4-5", [100_000, 1000, 100_001, 0], 0), Some(0.682_500_6));
         let total =
             UsageReport { scope: Scope::Total, ..report("claude-sonnet-4-5", [1_000_000, 0, 0, 0], 0) };
         assert_eq!(Prices::built_in().cost(&total), Some(Usd::from_dollars(3.0)));

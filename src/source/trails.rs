@@ -19,7 +19,7 @@ use std::time::Duration;
 use file::{Ending, TrailFile, plain_file};
 use fold::Fold;
 use index::Entry;
-use tell::{Owner, Teller};
+use tell::Teller;
 use tool::{Scope, Sort, Tool};
 use walk::{Found, Walk};
 
@@ -59,6 +59,8 @@ pub struct Trails<T: Tool> {
     recent: VecDeque<usize>,
     rung: Rung,
     to_watch: Vec<PathBuf>,
+    /// Folders that are watched only now: what came before was not heard.
+    unheard: Vec<PathBuf>,
     teller: Teller,
     health: Health,
     /// Files that cannot be read.
@@ -95,6 +97,7 @@ impl<T: Tool> Trails<T> {
             recent: VecDeque::new(),
             rung: Rung::default(),
             to_watch: Vec::new(),
+            unheard: Vec::new(),
             teller: Teller::new(source, kind, prices),
             health: Health::of(source),
             troubled: BTreeSet::new(),
@@ -174,8 +177,18 @@ impl<T: Tool> Trails<T> {
         }
     }
 
+    /// Says that something changed there, as the watch does.
+    pub fn ring(&mut self, path: &Path) {
+        self.rung.paths.insert(path.to_owned());
+    }
+
     /// Looks where it rang.
     fn hear(&mut self) {
+        for folder in std::mem::take(&mut self.unheard) {
+            for found in self.walk.again(&self.tool, &folder) {
+                self.take_in(found);
+            }
+        }
         let rung = std::mem::take(&mut self.rung);
         for path in rung.paths {
             self.look_at(&path);
@@ -242,7 +255,9 @@ impl<T: Tool> Trails<T> {
         let gone = |file: &TrailFile| !file.path.exists();
         let gone: Vec<usize> =
             self.files.iter().enumerate().filter(|(_, file)| gone(file)).map(|(ix, _)| ix).collect();
-        gone.into_iter().for_each(|ix| self.enqueue(ix));
+        for ix in gone {
+            self.enqueue(ix);
+        }
     }
 
     /// Looks at what may have changed unheard: the latest files each time, folders now and then.
@@ -277,11 +292,11 @@ impl<T: Tool> Trails<T> {
         let Some(file) = self.files.get_mut(ix) else { return 0 };
         let mut fresh = Fold::default();
         file.is_queued = false;
-        let owner = Owner { file: ix, born: file.born };
+        let owner = file.owner(ix);
         if !std::mem::replace(&mut file.is_told, true) {
             self.teller.tell(owner, &file.fold, batch);
         }
-        let read = if file.has_more() || file.trouble.is_some() || !file.path.exists() {
+        let read = if file.is_behind() || file.trouble.is_some() || !file.path.exists() {
             file.read(&self.tool, &mut self.buffer, budget, &mut fresh)
         } else {
             Ok((0, Ending::End))
@@ -329,8 +344,7 @@ impl<T: Tool> Trails<T> {
         self.troubled.clear();
         for mut file in files {
             let Some(meta) = plain_file(&file.path) else { continue };
-            let now = file::stamped(&meta);
-            if now.inode != file.stamped.inode || now.len < file.read_to() {
+            if !file.is_same(&meta) {
                 file.forget(&meta);
             }
             (file.is_told, file.is_queued) = (false, true);
@@ -353,7 +367,7 @@ impl<T: Tool> Trails<T> {
     fn conclude_changed(&mut self, now: Stamp, batch: &mut Batch) {
         for (ix, file) in self.files.iter_mut().enumerate() {
             if file.is_told && file.process != self.tool.process(&file.path) {
-                let owner = Owner { file: ix, born: file.born };
+                let owner = file.owner(ix);
                 self.teller.tell(owner, &file.conclude(&self.tool, now), batch);
             }
         }
@@ -432,7 +446,9 @@ impl<T: Tool> Feed for Trails<T> {
         self.rung.paths.extend(rung.paths);
         self.rung.anywhere |= rung.anywhere;
         for folder in self.to_watch.drain(..) {
-            watch.add(&folder);
+            if watch.add(&folder) {
+                self.unheard.push(folder);
+            }
         }
         if FILES_TOO {
             for file in self.recent.iter().filter_map(|ix| self.files.get(*ix)) {

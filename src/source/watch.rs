@@ -122,15 +122,18 @@ impl Watch {
         }
     }
 
-    /// Watches one more path; one that is watched already costs nothing.
-    pub fn add(&mut self, path: &Path) {
+    /// Watches one more path, and returns whether it was not watched before; one that is costs nothing.
+    pub fn add(&mut self, path: &Path) -> bool {
         let Some(watcher) = self.watcher.as_mut().filter(|_| !self.watched.contains_key(path)) else {
-            return;
+            return false;
         };
-        let Some(inode) = inode_of(path) else { return };
+        let Some(inode) = inode_of(path) else { return false };
         match watcher.watch(path, RecursiveMode::NonRecursive) {
-            Ok(()) => drop(self.watched.insert(path.to_owned(), inode)),
-            Err(error) => self.trouble = Some(error.to_string()),
+            Ok(()) => self.watched.insert(path.to_owned(), inode).is_none(),
+            Err(error) => {
+                self.trouble = Some(error.to_string());
+                false
+            }
         }
     }
 

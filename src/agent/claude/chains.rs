@@ -18,6 +18,9 @@ struct Chain {
     /// The id of its first line, which is also its agent's.
     first: Arc<str>,
     last: Box<str>,
+    /// Whether the call is known that started it: then the answer to that tells its end.
+    #[serde(default)]
+    is_called: bool,
 }
 
 impl Chains {
@@ -38,7 +41,19 @@ impl Chains {
             self.0.remove(0);
         }
         let first: Arc<str> = uuid.into();
-        self.0.push(Chain { first: Arc::clone(&first), last: uuid.into() });
+        self.0.push(Chain { first: Arc::clone(&first), last: uuid.into(), is_called: false });
         (first, true)
+    }
+
+    /// Notes that the call is known that started a chain.
+    pub fn called(&mut self, first: &str) {
+        for chain in self.0.iter_mut().filter(|chain| *chain.first == *first) {
+            chain.is_called = true;
+        }
+    }
+
+    /// Returns whether the call is known that started a chain.
+    pub fn is_called(&self, first: &str) -> bool {
+        self.0.iter().any(|chain| *chain.first == *first && chain.is_called)
     }
 }

@@ -32,6 +32,7 @@ const NOISE: [&[u8]; 12] = [
 /// One line.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of the file")]
 pub struct Record<'a> {
     #[serde(borrow, rename = "type", default)]
     pub kind: Cow<'a, str>,

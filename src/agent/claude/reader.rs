@@ -248,8 +248,7 @@ impl Reader {
     fn side_chain(&mut self, record: &Record<'_>, at: Option<Stamp>, say: &mut Vec<Said>) {
         let (Some(uuid), Some(message)) = (record.uuid.as_deref(), &record.message) else { return };
         let (first, is_new) = self.state.chains.place(uuid, record.parent_uuid.as_deref());
-        let key = NodeKey::CliAgent(TOOL.into(), first);
-        let mut keys = Keys::from(key.clone());
+        let mut keys = Keys::from(NodeKey::CliAgent(TOOL.into(), Arc::clone(&first)));
         if is_new {
             let prompt = match &message.content {
                 Content::Text(text) => text,
@@ -259,6 +258,9 @@ impl Reader {
                 Content::None => "",
             };
             let call = self.state.spawns.by_prompt(prompt);
+            if call.is_some() {
+                self.state.chains.called(&first);
+            }
             // The call describes it; without one its prompt does.
             let title = title(prompt).filter(|_| call.is_none());
             keys.more.extend(call);
@@ -281,8 +283,9 @@ impl Reader {
             let calls = blocks.iter().filter(|block| block.kind == "tool_use");
             say.extend(calls.map(|block| Said::of(at, keys.clone(), active(block))));
         }
-        let is_over =
-            record.kind == "assistant" && turn(message.stop_reason.as_deref(), blocks) == Turn::Over;
+        let is_over = record.kind == "assistant"
+            && !self.state.chains.is_called(&first)
+            && turn(message.stop_reason.as_deref(), blocks) == Turn::Over;
         say.push(Said::of(at, keys, status(if is_over { "completed" } else { "running" }, None)));
     }
 
@@ -360,7 +363,9 @@ impl Trail for Reader {
             say.extend(
                 above.or(session).map(|above| Said::of(None, keys.clone(), NodeFact::Under(above.into()))),
             );
-            let title = side("description").map(|text| cut(text, WHY)).or_else(|| self.state.prompt.clone());
+            let prompt = self.state.prompt.clone().filter(|_| beside.side.is_some());
+            // Without a note beside it, the call that started it describes it.
+            let title = side("description").map(|text| cut(text, WHY)).or(prompt);
             let agent = side("agentType").map(Name::from).or_else(|| self.state.agent.clone());
             let depth = beside.side.and_then(|side| side.get("spawnDepth")?.as_u64());
             let depth = depth.and_then(|depth| u32::try_from(depth).ok());

@@ -10,7 +10,7 @@ use super::TOOL;
 use super::line::{Block, text_of};
 use super::short::{between, cut, first_line};
 use crate::agent::trail::Said;
-use crate::model::fact::{Description, NodeFact, StatusReport};
+use crate::model::fact::{Clock, Description, NodeFact, StatusReport};
 use crate::model::key::{Keys, NodeKey};
 use crate::model::node::NodeKind;
 use crate::model::time::Stamp;
@@ -82,7 +82,9 @@ impl Spawns {
         say.push(Said::of(None, keys.clone(), NodeFact::Seen(NodeKind::Agent)));
         say.push(Said::of(None, keys.clone(), NodeFact::Under(under.clone().into())));
         say.push(Said::of(None, keys.clone(), NodeFact::Described(Box::new(description))));
-        say.push(Said::of(at, keys, status("running", None)));
+        say.extend(at.map(|at| Said::of(None, keys.clone(), NodeFact::Clock(Clock::Created, at))));
+        // Whether it runs its own transcript says; it may be refused.
+        say.push(Said::of(at, keys, status("pending", None)));
     }
 
     /// Takes a tool's answer, if it is a sub-agent's.

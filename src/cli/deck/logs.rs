@@ -56,7 +56,7 @@ impl LogFollower {
     }
 
     /// Follows the log of a session of an engine here, by its folder.
-    pub fn start(folder: PathBuf, ticket: u64, news: mpsc::Sender<News>) -> std::io::Result<Self> {
+    pub fn start(folder: &Path, ticket: u64, news: mpsc::Sender<News>) -> std::io::Result<Self> {
         let each = |line: TailLine, entries: &mut Vec<LogEntry>| entries.extend(read(&line.bytes));
         Self::file(folder.join("log.jsonl"), ticket, news, each)
     }

@@ -114,7 +114,7 @@ impl Hands {
         let Some((source, session)) = session else { return };
         let started = match self.whose(source) {
             Some(Whose::Here(folder)) => match folder.session_dir(session.as_str()) {
-                Ok(path) => LogFollower::start(path, ticket, self.news.clone()),
+                Ok(path) => LogFollower::start(&path, ticket, self.news.clone()),
                 // An id that is no name of a folder has no log.
                 Err(_) => return,
             },

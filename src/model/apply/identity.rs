@@ -36,8 +36,10 @@ impl Model {
         let shared = self.share_ids(key);
         let ix = self.nodes.insert(Node::new(shared, told.by, self.born));
         self.by_key.insert(key, ix);
-        delta.relist(None, self.roots.len());
-        self.roots.push_back(ix);
+        let place = self.place_of(ix);
+        let at = self.roots.partition_point(|root| self.place_of(*root) < place);
+        delta.relist(None, at);
+        self.roots.insert(at, ix);
         delta.added.push(ix);
         self.hang_by_key(ix, key, told, delta);
         ix
@@ -88,6 +90,7 @@ impl Model {
                 self.by_key.insert(key, ix);
                 if let Some(node) = self.nodes.get_mut(ix) {
                     push_tight(&mut node.keys, shared);
+                    node.name_by_id();
                     node.kind = node.kind.max(NodeKind::guess(key));
                 }
                 delta.touch(ix);

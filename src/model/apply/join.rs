@@ -70,6 +70,7 @@ impl Model {
         }
         let Some(node) = self.nodes.get_mut(keep) else { return };
         node.keys.extend(gone.keys);
+        node.name_by_id();
         node.heard_of(gone.first_source);
         gone.other_sources.into_iter().for_each(|source| node.heard_of(source));
         node.attempt = node.attempt.max(gone.attempt);

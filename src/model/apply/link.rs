@@ -176,7 +176,7 @@ impl Model {
         delta.moved.push(ix);
     }
 
-    fn place_of(&self, ix: NodeIx) -> (u32, u32) {
+    pub(super) fn place_of(&self, ix: NodeIx) -> (u32, u32) {
         self.get(ix).map_or((u32::MAX, u32::MAX), Node::place)
     }
 

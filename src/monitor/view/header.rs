@@ -8,11 +8,11 @@ use super::Scene;
 use super::panel::handoff::depth;
 use super::text::{fit, put, width};
 use super::theme::Role;
-use crate::model::Source;
 use crate::model::fact::SourceState;
 use crate::model::key::SourceKind;
 use crate::model::node::NodeKind;
 use crate::model::status::StatusWord;
+use crate::model::{Model, Source};
 use crate::report::measure::{cost, spent_tokens, time_of_day, tokens};
 use crate::report::text::{is_in_trouble, symbol};
 
@@ -109,6 +109,9 @@ fn engine(scene: &Scene<'_>) -> (&'static str, String, Role) {
     if let Some(source) = sources().find(|source| is_in_trouble(scene.model, source)) {
         return ("!", trouble(source), Role::Error);
     }
+    if let Some((done, total)) = reading(scene.model) {
+        return (hollow, format!("reading {done} of {total}"), Role::Faint);
+    }
     let engines: Vec<&Source> = sources().filter(|source| source.kind == SourceKind::Engine).collect();
     let running = engines.iter().filter(|source| source.engine.running).count();
     match (running, engines.len()) {
@@ -117,6 +120,14 @@ fn engine(scene: &Scene<'_>) -> (&'static str, String, Role) {
         (1, 1) => (dot, "engine".into(), Role::Good),
         (some, all) => (dot, format!("{some} of {all} engines"), Role::Good),
     }
+}
+
+/// Returns how many files of how many are read, while agents' files are read for the first time.
+fn reading(model: &Model) -> Option<(u32, u32)> {
+    let loading = model.sources().filter_map(|(_, source)| {
+        if let SourceState::Loading { done, total } = source.state { Some((done, total)) } else { None }
+    });
+    loading.reduce(|one, two| (one.0.saturating_add(two.0), one.1.saturating_add(two.1)))
 }
 
 /// Says in a few words which source cannot be read, and in which way.

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, Metadata};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -11,6 +12,7 @@ use serde_json::value::RawValue;
 
 use super::fold::Fold;
 use super::index::{Entry, EntryRef, Stamped};
+use super::tell::Owner;
 use super::tool::Tool;
 use crate::agent::lines::Lines;
 use crate::agent::trail::{Beside, Process, Said, Trail};
@@ -36,6 +38,8 @@ pub struct TrailFile {
     pub process: Process,
     /// Why it cannot be read.
     pub trouble: Option<String>,
+    /// The inode of what was read: another one means another file.
+    inode: u64,
     /// Where the next line begins that the reader has not seen.
     offset: u64,
     /// Up to where bytes were read: what is after `offset` is the beginning of a line, in `lines`.
@@ -84,6 +88,7 @@ impl TrailFile {
             is_told: false,
             process: Process::Unknown,
             trouble: None,
+            inode: meta.ino(),
             offset: 0,
             read_to: 0,
             lines: Lines::default(),
@@ -123,14 +128,22 @@ impl TrailFile {
         Some(EntryRef { path, stamped: *stamped, born: *born, place, offset: *offset, state, fold })
     }
 
-    /// Returns up to where bytes were read.
-    pub fn read_to(&self) -> u64 {
-        self.read_to
+    /// Returns who has what is in it, by the file's number.
+    pub fn owner(&self, file: usize) -> Owner {
+        let name = self.path.file_name().map(OsStrExt::as_bytes).unwrap_or_default();
+        let order =
+            name.iter().chain(std::iter::repeat(&0)).take(8).fold(0, |all, byte| all << 8 | u64::from(*byte));
+        Owner { file, born: self.born, order }
     }
 
-    /// Returns whether there are bytes that were not read.
-    pub fn has_more(&self) -> bool {
-        self.stamped.len > self.read_to
+    /// Returns whether what was read is still there.
+    pub fn is_same(&self, meta: &Metadata) -> bool {
+        meta.ino() == self.inode && meta.len() >= self.read_to
+    }
+
+    /// Returns whether it is other than what was read: there are more bytes, or fewer, or it is another file.
+    pub fn is_behind(&self) -> bool {
+        self.stamped.len != self.read_to || self.stamped.inode != self.inode
     }
 
     /// Looks at the file; returns whether it may have changed.
@@ -158,7 +171,7 @@ impl TrailFile {
             Err(error) => return Err(error),
         };
         let now = stamped(&file.metadata()?);
-        if now.inode != self.stamped.inode || now.len < self.read_to {
+        if now.inode != self.inode || now.len < self.read_to {
             return Ok((0, Ending::Lost));
         }
         self.stamped = now;
@@ -199,7 +212,9 @@ impl TrailFile {
             self.reader = Reader::Aside(state);
         }
         let mut fold = Fold::default();
-        said.into_iter().for_each(|said| fold.take(said));
+        for said in said {
+            fold.take(said);
+        }
         fold
     }
 

@@ -148,10 +148,10 @@ impl Fold {
 
     /// Returns the node that has one of these keys. What is said of a node now was most likely said of it before.
     fn node(&mut self, keys: &Keys) -> &mut Folded {
-        let is_it = |node: &Folded| keys.iter().any(|key| node.keys.contains(key));
+        let has_any = |node: &Folded| keys.iter().any(|key| node.keys.contains(key));
         // Most is said of the file's own node, which comes first.
-        let first = self.nodes.first().is_some_and(is_it).then_some(0);
-        let known = first.or_else(|| self.nodes.iter().rposition(is_it));
+        let first = self.nodes.first().is_some_and(has_any).then_some(0);
+        let known = first.or_else(|| self.nodes.iter().rposition(has_any));
         let at = known.unwrap_or_else(|| {
             self.nodes.push(Folded::default());
             self.nodes.len() - 1
@@ -160,7 +160,10 @@ impl Fold {
         let node = &mut self.nodes[at];
         for key in keys.iter() {
             if !node.keys.contains(key) {
-                node.keys.push(key.clone());
+                // The tool's own id stands before the call that it was started by: it is shown as the id.
+                let is_id = matches!(key, NodeKey::CliSession(..) | NodeKey::CliAgent(..));
+                let at = if is_id { 0 } else { node.keys.len() };
+                node.keys.insert(at, key.clone());
             }
         }
         node
@@ -257,7 +260,7 @@ impl Folded {
         }
         facts.extend(self.may_sleep.map(|millis| (None, NodeFact::MaySleep(millis))));
         facts.extend(self.progress.map(|progress| (None, NodeFact::Progressed(progress))));
-        facts.extend(self.status.as_ref().and_then(|word| word.report()));
+        facts.extend(self.status.as_ref().map(|word| word.report()));
         for (clock, at) in &self.clocks {
             let clock = CLOCKS.get(usize::from(*clock));
             facts.extend(clock.map(|clock| (None, NodeFact::Clock(*clock, Stamp::from_millis(*at)))));
@@ -286,10 +289,10 @@ impl Word {
         FIELDS.get(usize::from(self.field)).copied().unwrap_or(Field::Session)
     }
 
-    fn report(&self) -> Option<(Option<Stamp>, NodeFact)> {
+    fn report(&self) -> (Option<Stamp>, NodeFact) {
         let report =
             StatusReport { why: self.why.clone(), ..StatusReport::of(self.field(), self.word.to_string()) };
-        Some((self.at.map(Stamp::from_millis), NodeFact::Status(report)))
+        (self.at.map(Stamp::from_millis), NodeFact::Status(report))
     }
 }
 

@@ -6,9 +6,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::fold::{Fold, Folded, Word};
-use crate::model::fact::{About, Fact, NodeFact, SourceFact};
+use crate::model::fact::{About, Clock, Fact, NodeFact, SourceFact};
 use crate::model::key::{NodeKey, SourceId, SourceKind};
 use crate::model::price::Prices;
+use crate::model::time::Stamp;
 use crate::model::words::meaning;
 use crate::source::feed::Batch;
 
@@ -19,8 +20,17 @@ pub struct Teller {
     prices: Arc<Prices>,
     /// Who has each message, by when its file came to be.
     owners: HashMap<Arc<str>, Owner>,
-    /// When each node's state was last told, and whether it was an end.
-    claims: HashMap<NodeKey, (i64, bool)>,
+    /// What was last told of each node's state.
+    claims: HashMap<NodeKey, Claim>,
+}
+
+/// A state that was told: when it was so, and whether and since when it is an end. Of two, the later stands, and at
+/// the same time the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Claim {
+    at: i64,
+    is_end: bool,
+    ended: i64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +39,8 @@ pub struct Owner {
     pub file: usize,
     /// When it came to be, where that is known.
     pub born: Option<i64>,
+    /// Decides among files that came to be at once, or nobody knows when: any order, but always the same.
+    pub order: u64,
 }
 
 impl Teller {
@@ -56,8 +68,12 @@ impl Teller {
         for node in &fold.nodes {
             let Some(keys) = node.keys() else { continue };
             let mut facts = node.facts();
-            if node.status.as_ref().is_some_and(|word| !self.is_latest(node, word)) {
-                facts.retain(|(_, fact)| !matches!(fact, NodeFact::Status(_)));
+            if let Some((word, at)) = node.status.as_ref().and_then(|word| Some((word, word.at?))) {
+                let (is_latest, ended) = self.claim(node, word, at);
+                facts.retain(|(_, fact)| is_latest || !matches!(fact, NodeFact::Status(_)));
+                // Who waited for it tells its end later than it does itself.
+                let ended = ended.map(Stamp::from_millis);
+                facts.extend(ended.map(|at| (None, NodeFact::Clock(Clock::Ended, at))));
             }
             for used in &node.used {
                 let mut report = used.report();
@@ -78,26 +94,30 @@ impl Teller {
             self.owners.insert(Arc::clone(id), by);
             return false;
         };
-        let older = match (by.born, known.born) {
-            (Some(mine), Some(theirs)) => mine < theirs,
-            (_, _) => false,
-        };
-        if older && by.file != known.file {
+        let is_older = by.file != known.file && (by.born, by.order) < (known.born, known.order);
+        if is_older {
             *known = by;
         }
-        older && by.file == known.file
+        is_older
     }
 
-    /// Returns whether a state is news: not older than what was told before. Of two at the same time an end stands.
-    fn is_latest(&mut self, node: &Folded, word: &Word) -> bool {
-        let Some(at) = word.at else { return true };
-        let this = (at, !meaning(self.kind, word.field(), &word.word).is_live());
+    /// Returns whether a state is news, not older than what was told before, and since when it is over if it is.
+    fn claim(&mut self, node: &Folded, word: &Word, at: i64) -> (bool, Option<i64>) {
+        let is_end = !meaning(self.kind, word.field(), &word.word).is_live();
+        let mut this = Claim { at, is_end, ended: at };
         let told = node.keys.iter().filter_map(|key| self.claims.get(key)).max().copied();
-        let is_latest = told.is_none_or(|told| this >= told);
-        let stands = if is_latest { this } else { told.unwrap_or(this) };
-        for key in &node.keys {
-            self.claims.insert(key.clone(), stands);
+        let is_latest = told.is_none_or(|told| (this.at, this.is_end) >= (told.at, told.is_end));
+        if let Some(told) = told {
+            let ended = if is_end && told.is_end { at.min(told.ended) } else { told.ended };
+            this = if is_latest {
+                Claim { ended: if told.is_end { ended } else { at }, ..this }
+            } else {
+                Claim { ended, ..told }
+            };
         }
-        is_latest
+        for key in &node.keys {
+            self.claims.insert(key.clone(), this);
+        }
+        (is_latest, this.is_end.then_some(this.ended))
     }
 }

@@ -42,6 +42,17 @@ impl Walk {
         found
     }
 
+    /// Looks again into a folder, and into those in it that are new; returns the trails in them.
+    pub fn again(&mut self, tool: &impl Tool, folder: &Path) -> Vec<Found> {
+        let mut found = Vec::new();
+        for below in self.look(tool, folder, &mut found).unwrap_or_default() {
+            if !self.folders.contains_key(&below) {
+                found.extend(self.whole(tool, &below));
+            }
+        }
+        found
+    }
+
     /// Looks again into the folders in which files came or went; returns the trails in them.
     pub fn changed(&mut self, tool: &impl Tool) -> Vec<Found> {
         let mut found = Vec::new();
@@ -54,11 +65,7 @@ impl Walk {
             .map(|(folder, _)| folder.clone())
             .collect();
         for folder in changed {
-            for below in self.look(tool, &folder, &mut found).unwrap_or_default() {
-                if !self.folders.contains_key(&below) {
-                    found.extend(self.whole(tool, &below));
-                }
-            }
+            found.extend(self.again(tool, &folder));
         }
         found
     }

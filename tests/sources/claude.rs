@@ -1,0 +1,112 @@
+//! Claude Code's transcripts in each shape that its versions wrote.
+
+use std::path::PathBuf;
+
+use insta::assert_snapshot;
+use quarterdeck::source::trails::tool::Scope;
+use rstest::rstest;
+
+use crate::world::Home;
+
+#[rstest]
+#[case("nested")]
+#[case("background")]
+#[case("forked")]
+#[case("old_inline")]
+#[case("old_beside")]
+#[case("endings")]
+fn each_shape_becomes_the_same_kind_of_tree(#[case] fixture: &str) {
+    assert_snapshot!(fixture, Home::of(fixture).shape());
+}
+
+#[test]
+fn a_copied_conversation_is_paid_once_by_whoever_had_it_first() {
+    let home = Home::of("forked");
+    let followed = home.follow();
+    let input = |id: &str| {
+        let key = quarterdeck::model::key::NodeKey::CliSession("claude".into(), id.into());
+        let node = followed.model.get(followed.model.find(&key).unwrap()).unwrap();
+        node.own_spend().tokens().get(quarterdeck::model::usage::Count::Input).unwrap()
+    };
+    // The newest is read first, and the copies are newer than what they were copied from.
+    assert_eq!([input("cccc0001"), input("cccc0002"), input("cccc0003")], [100 + 50 + 70, 71, 72]);
+}
+
+#[test]
+fn what_was_left_open_long_ago_is_over_and_what_was_just_now_is_silent() {
+    let home = Home::of("endings");
+    let mut followed = home.follow();
+    assert!(followed.shape().contains(r#""Be forgotten." stale"#), "{}", followed.shape());
+    followed.now = followed.now.plus(std::time::Duration::from_hours(48));
+    let mut later = home.follow();
+    later.now = followed.now;
+    later.feed = home.feed();
+    later.model = quarterdeck::model::Model::default();
+    later.look();
+    assert!(later.shape().contains(r#""Be forgotten." cancelled"#), "{}", later.shape());
+}
+
+#[test]
+fn a_session_with_a_live_process_is_not_silent() {
+    let home = Home::of("endings");
+    let pid = std::process::id();
+    let about_me = std::fs::read_to_string("/proc/self/stat").ok();
+    let start = about_me
+        .as_deref()
+        .and_then(|stat| stat.rsplit_once(')')?.1.split_whitespace().nth(19).map(str::to_owned));
+    let entry = |start: &str| {
+        format!(r#"{{"pid":{pid},"sessionId":"ffff0003","procStart":"{start}","status":"busy"}}"#)
+    };
+    home.write(format!("sessions/{pid}.json"), entry(start.as_deref().unwrap_or("1")).as_bytes());
+    home.write(format!("sessions/{pid}.0a.key"), b"secret");
+    let mut followed = home.follow();
+    assert!(followed.shape().contains(r#""Be forgotten." running"#), "{}", followed.shape());
+    if start.is_some() {
+        // Another process has the number now.
+        home.write(format!("sessions/{pid}.json"), entry("1").as_bytes());
+        followed.look();
+        assert!(followed.shape().contains(r#""Be forgotten." stale"#), "{}", followed.shape());
+    }
+}
+
+#[test]
+fn only_the_sessions_of_the_project_are_shown_with_its_folders_and_work_trees() {
+    let line = |cwd: &str, id: &str| {
+        format!(
+            r#"{{"type":"user","uuid":"{id}","sessionId":"{id}","timestamp":"2026-11-16T08:00:00Z","cwd":"{cwd}","message":{{"role":"user","content":"In {cwd}"}}}}
+"#
+        )
+    };
+    let project = tempfile::tempdir().unwrap();
+    let root = project.path().join("my_app");
+    let git = root.join(".git/worktrees/fix");
+    std::fs::create_dir_all(&git).unwrap();
+    let tree: PathBuf = project.path().join("elsewhere/fix");
+    std::fs::write(git.join("gitdir"), format!("{}/.git\n", tree.display())).unwrap();
+    let mut home = Home::empty();
+    let places = [
+        root.clone(),
+        root.join("sub"),
+        tree,
+        project.path().join("my-app"),
+        project.path().join("my_app-2"),
+    ];
+    for (nth, place) in places.iter().enumerate() {
+        let name: String = place
+            .to_string_lossy()
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+            .collect();
+        // Two of these paths have the same name.
+        let file = format!("projects/{name}/{}/s{nth}.jsonl", "").replace("//", "/");
+        if nth != 3 {
+            home.write(file, line(&place.to_string_lossy(), &format!("s{nth}")).as_bytes());
+        }
+    }
+    home.scope = Scope::project(&root);
+    let shape = home.shape();
+    let shown: Vec<bool> = (0..5).map(|nth| shape.contains(&format!("claude:s{nth} "))).collect();
+    assert_eq!(shown, [true, true, true, false, false], "{shape}");
+    home.scope = Scope::project(&project.path().join("my-app"));
+    assert_eq!(home.shape(), "", "another project whose folder has the same name");
+}

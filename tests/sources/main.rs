@@ -1,0 +1,14 @@
+//! What agents leave on disk, from files to the tree: fixtures in every shape that real ones have, written for
+//! these tests.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test fails where something is not there"
+)]
+
+mod claude;
+mod follow;
+mod index;
+mod props;
+mod world;

@@ -1,0 +1,125 @@
+//! Properties of the reader: however a file is cut and whatever is in it.
+
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+use quarterdeck::agent::claude::{Own, Reader, Speech};
+use quarterdeck::agent::lines::Lines;
+use quarterdeck::agent::trail::{Beside, Process, Said, Talk, Trail};
+use quarterdeck::source::trails::fold::Fold;
+
+use crate::world::{Home, now};
+
+fn fixtures() -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sources/claude");
+    let mut found = Vec::new();
+    for fixture in ["nested", "background", "forked", "old_inline", "old_beside", "endings"] {
+        let files = fs::read_dir(folder.join(fixture).join("projects/-srv-shop")).unwrap();
+        found.extend(
+            files
+                .map(|file| file.unwrap().path())
+                .filter(|path| path.is_file())
+                .map(|path| fs::read(path).unwrap()),
+        );
+    }
+    found
+}
+
+fn own() -> Own {
+    Own::Session("s".into())
+}
+
+/// Reads pieces; between them, where asked, the reader is put aside and taken up again.
+fn read(pieces: &[&[u8]], aside: bool) -> Vec<Said> {
+    let (mut reader, mut lines, mut said) = (Reader::new(own(), None), Lines::default(), Vec::new());
+    let mut offset = 0;
+    for piece in pieces {
+        lines.push(offset, piece, |line| {
+            reader.line(&line, &mut said);
+            if aside {
+                reader = Reader::new(own(), Some(&reader.state()));
+            }
+        });
+        offset += piece.len() as u64;
+    }
+    reader.conclude(&Beside { side: None, process: Process::Unknown, now: now() }, &mut said);
+    said
+}
+
+fn folded(said: Vec<Said>) -> Fold {
+    let mut fold = Fold::default();
+    for said in said {
+        fold.take(said);
+    }
+    fold
+}
+
+#[test]
+fn any_fixture_cut_at_any_byte_says_the_same() {
+    for bytes in fixtures() {
+        let whole = read(&[&bytes], false);
+        for cut in 0..bytes.len() {
+            assert_eq!(read(&[&bytes[..cut], &bytes[cut..]], false), whole, "cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_is_put_aside_after_every_line_says_the_same() {
+    for bytes in fixtures() {
+        assert_eq!(read(&[&bytes], true), read(&[&bytes], false));
+    }
+}
+
+#[test]
+fn a_fold_of_two_halves_is_the_fold_of_the_whole() {
+    for bytes in fixtures() {
+        let said = read(&[&bytes], false);
+        let whole = folded(said.clone());
+        for cut in 0..=said.len() {
+            let (one, two) = said.split_at(cut);
+            let mut fold = folded(one.to_vec());
+            fold.absorb(folded(two.to_vec()));
+            assert_eq!(fold, whole);
+        }
+        let text = serde_json::to_string(&whole).unwrap();
+        assert_eq!(serde_json::from_str::<Fold>(&text).unwrap(), whole);
+    }
+}
+
+#[test]
+fn a_home_whose_file_came_in_two_halves_shows_the_same() {
+    let home = Home::of("old_inline");
+    let whole = home.shape();
+    let path = home.path("projects/-srv-shop/dddd0001.jsonl");
+    let bytes = fs::read(&path).unwrap();
+    for cut in (0..bytes.len()).step_by(61) {
+        let _ = fs::remove_dir_all(home.folder.path().join(".cache"));
+        fs::write(&path, &bytes[..cut]).unwrap();
+        let mut followed = home.follow();
+        home.append("projects/-srv-shop/dddd0001.jsonl", &bytes[cut..]);
+        followed.look();
+        assert_eq!(followed.shape(), whole, "cut at {cut}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_bytes_never_stop_it(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        read(&[&bytes, b"\n"], true);
+        let mut lines = Lines::default();
+        lines.push(0, &[&bytes[..], b"\n"].concat(), |line| Speech.line(&line, &mut Vec::new()));
+    }
+
+    #[test]
+    fn a_damaged_line_never_stops_it(
+        which in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), byte in any::<u8>(),
+    ) {
+        let fixtures = fixtures();
+        let mut bytes = fixtures[which.index(fixtures.len())].clone();
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        prop_assert_eq!(read(&[&bytes], true), read(&[&bytes], false));
+    }
+}
