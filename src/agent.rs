@@ -4,12 +4,14 @@
 //! agent's stdin. It reads no file and no clock, so what a crash interrupted is read again to the same lines.
 //! Not for processes: those are the session room's.
 
+pub mod brief;
 pub mod claude;
 pub mod codex;
 pub mod command;
 pub mod config;
 pub mod excerpt;
 pub mod gemini;
+pub mod kind;
 pub mod lines;
 pub mod log;
 pub mod opencode;
@@ -18,10 +20,12 @@ pub mod simulated;
 pub mod trail;
 mod wire;
 
+use std::path::PathBuf;
+
 use log::{LogLine, Origin};
 
 use crate::model::command::Answer;
-use crate::model::id::QuestionId;
+use crate::model::id::{AgentId, QuestionId};
 
 /// Turns what an agent's files say into its log, and commands into what its stdin takes.
 ///
@@ -32,6 +36,21 @@ pub trait Adapter: Send {
 
     /// Takes up a line that an earlier adapter of this session made, to go on from there.
     fn recall(&mut self, line: &LogLine);
+
+    /// Returns the files beside the agent's streams that are to be read too. It may grow with every step; a file
+    /// keeps its number.
+    fn beside(&self) -> Vec<Beside> {
+        Vec::new()
+    }
+}
+
+/// A file that the agent's tool itself appends to: a transcript, a rollout, a chat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beside {
+    /// Its number in this session: what is read of it comes from [`Origin::Beside`] of that number.
+    pub nth: u32,
+    /// Where it is. A `*` stands for any part of one name; the first file that fits is read.
+    pub pattern: PathBuf,
 }
 
 /// What an adapter is given.
@@ -93,6 +112,10 @@ pub enum Command {
     Tell(String),
     /// To stop what it does and listen.
     Interrupt,
+    /// To end one of its sub-agents, and go on without it.
+    StopAgent(AgentId),
+    /// To go on with another model.
+    SetModel(String),
 }
 
 /// How an agent's process ended.
@@ -132,6 +155,10 @@ pub struct Step {
     pub stdin: Vec<ForStdin>,
     /// Why a command cannot be said to this agent.
     pub refused: Option<String>,
+    /// Its work is over, and it waits for more: its stdin is to be closed, so that it leaves.
+    pub close_stdin: bool,
+    /// It will not get anywhere: it is to be ended. What the log says last is why.
+    pub end: bool,
 }
 
 /// A line for an agent's stdin.

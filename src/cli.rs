@@ -1,6 +1,7 @@
 //! The command line: one file a command. Here are what all commands share: where to look, the clock, how
 //! errors are said, and how output ends when nobody reads it any more.
 
+mod agents;
 mod ask;
 mod config;
 mod control;
@@ -74,6 +75,8 @@ enum Command {
     Synth(synth::Synth),
     /// Run the engine, or ask after it.
     Engine(engine::Engine),
+    /// List the agents that are found or configured, with what each can do.
+    Agents(agents::Agents),
     /// Hand a task to an agent; the engine is started if none runs.
     Delegate(delegate::Delegate),
     /// Hand a task to one agent, as one step.
@@ -143,6 +146,7 @@ pub fn run() -> ExitCode {
         Some(Command::Doctor(command)) => command.run(&cli.place),
         Some(Command::Synth(command)) => command.run(),
         Some(Command::Engine(command)) => command.run(&cli.place),
+        Some(Command::Agents(command)) => command.run(&cli.place),
         Some(Command::Delegate(command)) => command.run(&cli.place),
         Some(Command::Direct(command)) => command.run(&cli.place),
         Some(Command::Decide(command)) => command.run(&cli.place),

@@ -23,5 +23,5 @@ pub mod tree;
 
 pub use files::{FILE, Places, Version};
 pub use merge::{Effective, Layer};
-pub use project::{Config, ConfigError, SIMULATED};
+pub use project::{Config, ConfigError, SIMULATED, find_program};
 pub use read::{Fault, Values};

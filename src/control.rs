@@ -3,9 +3,9 @@
 //! The engine decides for good; this tells a person beforehand which keys make sense, and says of the others
 //! why they do not. What another tool runs has no channel here, and says which one that tool has, if any.
 
-use crate::model::command::Command;
+use crate::model::command::{Command, Verb};
 use crate::model::fact::SourceState;
-use crate::model::id::{DelegationId, SubtaskId};
+use crate::model::id::{AgentId, DelegationId, SubtaskId};
 use crate::model::key::{NodeKey, SourceId, SourceKind};
 use crate::model::node::{Node, NodeKind};
 use crate::model::status::StatusWord;
@@ -54,20 +54,27 @@ pub struct Target {
     pub source: SourceId,
     pub delegation: DelegationId,
     pub step: Option<SubtaskId>,
+    /// One agent inside the step's session.
+    pub agent: Option<AgentId>,
 }
 
 impl Target {
     /// Returns the target as a person would type it.
     pub fn name(&self) -> String {
-        match &self.step {
-            Some(step) => format!("{}/{step}", self.delegation),
-            None => self.delegation.to_string(),
+        match (&self.step, &self.agent) {
+            (Some(step), Some(agent)) => format!("{}/{step}/{agent}", self.delegation),
+            (Some(step), None) => format!("{}/{step}", self.delegation),
+            (None, _) => self.delegation.to_string(),
         }
     }
 
     /// Returns whether a command is about this.
     pub fn is_of(&self, command: &Command) -> bool {
-        self.delegation == command.delegation_id && self.step == command.subtask_id
+        let agent =
+            if let Verb::CancelAgent { agent_id, .. } = &command.verb { Some(agent_id) } else { None };
+        self.delegation == command.delegation_id
+            && self.step == command.subtask_id
+            && self.agent.as_ref() == agent
     }
 }
 
@@ -107,7 +114,7 @@ impl Signalled {
 /// Returns through what this can be done, or why it cannot.
 pub fn channel(model: &Model, ix: NodeIx, what: Control) -> Result<Channel, String> {
     let node = model.get(ix).ok_or("It is no longer there.")?;
-    match target(model, node) {
+    match target(model, node).or_else(|why| inside(model, ix, what).ok_or(why)) {
         Ok(target) => state_allows(node, &target, what).map(|()| Channel::Engine(target)),
         Err(why) => {
             let none = || Err(no_channel(model, node, what).unwrap_or(why));
@@ -145,6 +152,15 @@ fn signalled(model: &Model, node: &Node, what: Control) -> Option<Result<Signall
     })
 }
 
+/// Returns the target of an agent inside a session of ours: it can be ended alone, and nothing else.
+fn inside(model: &Model, ix: NodeIx, what: Control) -> Option<Target> {
+    let keys = &model.get(ix).filter(|_| what == Control::Cancel)?.keys;
+    let agent = keys.iter().find_map(|key| if let NodeKey::Agent(_, id) = key { Some(id) } else { None })?;
+    let above = model.ancestors(ix).filter_map(|above| model.get(above));
+    let step = above.filter_map(|node| target(model, node).ok()).find(|target| target.step.is_some())?;
+    Some(Target { agent: Some(agent.clone()), ..step })
+}
+
 /// Returns the engine and the id of a node that one of ours runs.
 pub fn target(model: &Model, node: &Node) -> Result<Target, String> {
     let engine = node
@@ -157,9 +173,12 @@ pub fn target(model: &Model, node: &Node) -> Result<Target, String> {
     }
     for key in &node.keys {
         match key {
-            NodeKey::Delegation(id) => return Ok(Target { source, delegation: id.clone(), step: None }),
+            NodeKey::Delegation(id) => {
+                return Ok(Target { source, delegation: id.clone(), step: None, agent: None });
+            }
             NodeKey::Subtask(id, step) => {
-                return Ok(Target { source, delegation: id.clone(), step: Some(step.clone()) });
+                let step = Some(step.clone());
+                return Ok(Target { source, delegation: id.clone(), step, agent: None });
             }
             NodeKey::Session(_)
             | NodeKey::Agent(..)

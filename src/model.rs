@@ -110,6 +110,18 @@ pub struct Engine {
     pub epoch: Option<u64>,
     pub since: Option<Stamp>,
     pub why: Option<Box<str>>,
+    /// The providers that take nothing more for now, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<Box<str>, Limit>,
+}
+
+/// Until when a provider takes nothing more.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Limit {
+    pub until: Stamp,
+    /// In the provider's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Box<str>>,
 }
 
 impl Model {

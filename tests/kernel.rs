@@ -16,5 +16,7 @@ mod props;
 mod questions;
 #[path = "kernel/rules.rs"]
 mod rules;
+#[path = "kernel/tools.rs"]
+mod tools;
 #[path = "kernel/world.rs"]
 mod world;

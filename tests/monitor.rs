@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+#[path = "monitor/agents.rs"]
+mod agents;
 #[path = "monitor/announce.rs"]
 mod announce;
 #[path = "monitor/control.rs"]

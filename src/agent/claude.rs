@@ -1,4 +1,4 @@
-//! Claude Code: what its transcripts say.
+//! Claude Code: how it is run, what its stream and its transcripts say, and what can be said to it.
 //!
 //! A session is one file, and each sub-agent, however deep, one beside it. Older versions wrote sub-agents into the
 //! session's own file. What is not needed is passed over by its beginning, unparsed: most bytes of a transcript are
@@ -6,6 +6,7 @@
 
 mod chains;
 mod line;
+pub mod live;
 mod reader;
 mod short;
 mod spawns;

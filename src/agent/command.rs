@@ -8,7 +8,7 @@ mod protocol;
 
 use super::lines::{Line, Lines};
 use super::log::{Entry, LogLine, Origin, Place};
-use super::{Adapter, Command, ForStdin, Input, Step};
+use super::{Adapter, ForStdin, Input, Step};
 use judge::Judge;
 
 /// How much of a line of output goes into the log; all of it is in the session's own file.
@@ -36,13 +36,16 @@ impl Adapter for CommandAdapter {
             }
             // What it was fed and what the host says is in their own files already.
             Input::Bytes { .. } | Input::Notice { .. } => {}
-            Input::Command { id, command } => step.stdin.push(for_stdin(id, command)),
+            Input::Command { id, command } => match protocol::write(command) {
+                Some(line) => step.stdin.push(ForStdin { id: id.into(), line }),
+                None => step.refused = Some("This agent has no channel for that.".into()),
+            },
             Input::End(end) => {
                 for (origin, lines) in [(Origin::Out, &mut self.out), (Origin::Err, &mut self.err)] {
                     step.log.extend(lines.finish().map(|line| said(&mut self.judge, origin, &line)));
                 }
                 let from = Place { origin: Origin::Exit, offset: 0, next: 1, part: 0 };
-                step.log.push(LogLine { from, entry: self.judge.verdict(end) });
+                step.log.push(LogLine::new(from, self.judge.verdict(end)));
             }
         }
         step
@@ -57,7 +60,7 @@ impl Adapter for CommandAdapter {
 fn said(judge: &mut Judge, origin: Origin, line: &Line) -> LogLine {
     let spoken = if origin == Origin::Out && line.cut == 0 { protocol::read(&line.bytes) } else { None };
     let from = Place { origin, offset: line.offset, next: line.next, part: 0 };
-    let line = LogLine { from, entry: spoken.unwrap_or_else(|| output(line)) };
+    let line = LogLine::new(from, spoken.unwrap_or_else(|| output(line)));
     judge.note(&line);
     line
 }
@@ -69,10 +72,6 @@ fn output(line: &Line) -> Entry {
     let text = String::from_utf8_lossy(kept);
     let text = if cut > 0 { format!("{text} … ({cut} more bytes)") } else { text.into_owned() };
     Entry::Output { text, cut }
-}
-
-fn for_stdin(id: &str, command: &Command) -> ForStdin {
-    ForStdin { id: id.into(), line: protocol::write(command) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 use rstest::rstest;
 
 use super::*;
+use crate::agent::Command;
 use crate::agent::log::{Cursor, Status};
 use crate::agent::{Cause, End};
 use crate::model::command::Answer;

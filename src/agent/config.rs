@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::brief::{self, Brief};
+use super::claude::live;
+pub use super::kind::Kind;
 use super::run::{Run, Stdin};
 
 /// The file of the session's folder that holds the prompt.
@@ -16,8 +19,6 @@ const PROMPT_FILE_HERE: &str = "{prompt-file}";
 /// What stands for the model in a command's arguments, and the variable that names it.
 const MODEL_HERE: &str = "{model}";
 const MODEL: &str = "QUARTERDECK_MODEL";
-/// What every agent gets of the asker's environment.
-const ALWAYS: &str = "PATH";
 /// Linux takes no longer argument.
 const LONGEST_ARGUMENT: usize = 128 * 1024 - 1;
 
@@ -36,7 +37,7 @@ pub struct AgentConfig {
     /// Whether it reads answers and sentences on stdin, in our protocol.
     #[serde(default)]
     pub listens: bool,
-    /// The variables of the asker's environment that it gets, besides PATH.
+    /// The variables of the asker's environment that it gets, besides those of its kind.
     #[serde(default)]
     pub env: Vec<String>,
     /// Where it runs, if not at the project's root.
@@ -45,16 +46,12 @@ pub struct AgentConfig {
     /// The model of a step that names none.
     #[serde(default)]
     pub model: Option<String>,
-}
-
-/// The kinds of agents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// Any program.
-    Command,
-    /// The built-in one, for demonstrations and tests.
-    Simulated,
+    /// What it may do without asking, in its own tool's words.
+    #[serde(default)]
+    pub permission_mode: Option<String>,
+    /// How its result is held to a form. Reserved: read, and not acted on yet.
+    #[serde(default)]
+    pub return_format: Option<String>,
 }
 
 /// What to run.
@@ -99,6 +96,8 @@ pub struct Ask<'a> {
     pub root: &'a Path,
     /// The session's folder, as an absolute path.
     pub folder: &'a Path,
+    /// The tool's own session to go on with, where an earlier attempt left one.
+    pub resume: Option<&'a str>,
     /// This program: it also plays the simulated agent.
     pub program: &'a Path,
 }
@@ -124,6 +123,14 @@ pub enum Misconfigured {
         "its command has {MODEL_HERE}, and no model was named.\nSet model = \"…\", or name one with the step."
     )]
     NoModel,
+    /// A kind that this build knows by name only.
+    #[error("this version cannot run {} agents yet.\nThere are: claude, command, simulated.", .0.as_str())]
+    NotYet(Kind),
+    /// A shell line has no place for the arguments that the tool needs.
+    #[error(
+        "its command is a line for the shell.\nGive the program and its arguments as a list: command = [\"claude\"]."
+    )]
+    ShellLine,
     /// A path that cannot be an argument of ours.
     #[error("the path {} is not UTF-8", .0.display())]
     Path(PathBuf),
@@ -132,13 +139,61 @@ pub enum Misconfigured {
 impl AgentConfig {
     /// Returns an agent of a kind that needs no more to be known.
     pub fn of_kind(kind: Kind) -> Self {
-        let (command, prompt) = (CommandLine::default(), PromptBy::default());
-        Self { kind, command, prompt, listens: false, env: Vec::new(), cwd: None, model: None }
+        Self {
+            kind,
+            command: CommandLine::default(),
+            prompt: PromptBy::default(),
+            listens: false,
+            env: Vec::new(),
+            cwd: None,
+            model: None,
+            permission_mode: None,
+            return_format: None,
+        }
+    }
+
+    /// Returns whether something can be said to it while it runs.
+    pub fn has_channel(&self) -> bool {
+        self.listens || self.kind.listens()
+    }
+
+    /// Returns the program that it is run by; nothing where that is this program, or a shell.
+    pub fn program(&self) -> Option<&str> {
+        match &self.command {
+            _ if self.kind == Kind::Simulated => None,
+            CommandLine::Argv(words) if !words.is_empty() => words.first().map(String::as_str),
+            CommandLine::Argv(_) => self.kind.program(),
+            CommandLine::Shell(_) => None,
+        }
     }
 
     /// Returns how to run this agent for what is asked.
     pub fn run(&self, ask: &Ask<'_>) -> Result<Run, Misconfigured> {
-        let mut run = Run { cwd: self.cwd(ask.root), env: self.environment(ask.env), ..Run::default() };
+        let run = Run { cwd: self.cwd(ask.root), env: self.environment(ask.env), ..Run::default() };
+        match self.kind {
+            Kind::Command | Kind::Simulated => self.run_command(ask, run),
+            Kind::Claude => self.run_tool(run, |run| live::run(self, ask, run)),
+            Kind::Codex | Kind::OpenCode | Kind::Gemini | Kind::Acp => Err(Misconfigured::NotYet(self.kind)),
+        }
+    }
+
+    /// Runs a tool that is known: its program, then what the adapter needs, then what the configuration adds.
+    fn run_tool(
+        &self,
+        mut run: Run,
+        how: impl FnOnce(&mut Run) -> Result<Brief, Misconfigured>,
+    ) -> Result<Run, Misconfigured> {
+        let CommandLine::Argv(words) = &self.command else { return Err(Misconfigured::ShellLine) };
+        let program = words.first().map(String::as_str).or(self.kind.program());
+        run.argv.push(program.ok_or(Misconfigured::NoCommand)?.to_owned());
+        let brief = how(&mut run)?;
+        run.argv.extend(words.iter().skip(1).cloned());
+        let brief = serde_json::to_string(&brief).map_err(|_| Misconfigured::Path(run.cwd.clone()))?;
+        run.files.insert(brief::FILE.into(), brief);
+        Ok(run)
+    }
+
+    fn run_command(&self, ask: &Ask<'_>, mut run: Run) -> Result<Run, Misconfigured> {
         let model = ask.model.or(self.model.as_deref());
         run.env.extend(model.map(|model| (MODEL.to_owned(), model.to_owned())));
         run.argv = self.command_line(ask)?;
@@ -165,10 +220,7 @@ impl AgentConfig {
     }
 
     fn prompt_by(&self) -> PromptBy {
-        match self.kind {
-            Kind::Command => self.prompt,
-            Kind::Simulated => PromptBy::File,
-        }
+        if self.kind == Kind::Simulated { PromptBy::File } else { self.prompt }
     }
 
     fn command_line(&self, ask: &Ask<'_>) -> Result<Vec<String>, Misconfigured> {
@@ -177,25 +229,31 @@ impl AgentConfig {
             CommandLine::Shell(line) if line.trim().is_empty() => Vec::new(),
             CommandLine::Shell(line) => ["/bin/sh", "-c", line, "sh"].map(str::to_owned).to_vec(),
         };
-        match self.kind {
-            Kind::Command if words.first().is_none_or(String::is_empty) => Err(Misconfigured::NoCommand),
-            Kind::Command => Ok(words),
-            Kind::Simulated => {
-                let mut argv = vec![text(ask.program)?, "simulated-agent".into()];
-                argv.extend(words);
-                argv.extend(["--prompt-file".into(), PROMPT_FILE_HERE.into()]);
-                Ok(argv)
-            }
+        if self.kind == Kind::Simulated {
+            let mut argv = vec![text(ask.program)?, "simulated-agent".into()];
+            argv.extend(words);
+            argv.extend(["--prompt-file".into(), PROMPT_FILE_HERE.into()]);
+            return Ok(argv);
         }
+        if words.first().is_none_or(String::is_empty) { Err(Misconfigured::NoCommand) } else { Ok(words) }
     }
 
     fn cwd(&self, root: &Path) -> PathBuf {
         self.cwd.as_ref().map_or_else(|| root.to_owned(), |cwd| root.join(cwd))
     }
 
+    /// Returns the names of the variables of the asker's environment that it gets.
+    pub fn variables(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.kind.variables().collect();
+        names.extend(self.env.iter().map(String::as_str));
+        names
+    }
+
     fn environment(&self, asker: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-        let names = self.env.iter().map(String::as_str).chain([ALWAYS]);
-        names.filter_map(|name| Some((name.to_owned(), asker.get(name)?.clone()))).collect()
+        self.variables()
+            .into_iter()
+            .filter_map(|name| Some((name.to_owned(), asker.get(name)?.clone())))
+            .collect()
     }
 }
 
@@ -238,7 +296,7 @@ mod tests {
         let env = [("PATH", "/bin"), ("KEY", "secret"), ("OTHER", "x")];
         let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let (root, folder, program) = (Path::new("/project"), Path::new("/s/1"), Path::new("/bin/qd"));
-        config.run(&Ask { prompt, model, env: &env, root, folder, program })
+        config.run(&Ask { prompt, model, env: &env, root, folder, resume: None, program })
     }
 
     #[rstest]

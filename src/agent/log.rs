@@ -6,8 +6,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::model::id::QuestionId;
+use crate::model::id::{AgentId, CommandId, QuestionId};
+use crate::model::time::Stamp;
 use crate::model::usage::Tokens;
 
 /// One line of a session's log.
@@ -15,9 +17,19 @@ use crate::model::usage::Tokens;
 pub struct LogLine {
     /// From where it was made.
     pub from: Place,
+    /// The sub-agent that it is about, where it is not the session's own agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentId>,
     /// What happened.
     #[serde(flatten)]
     pub entry: Entry,
+}
+
+impl LogLine {
+    /// Makes a line about the session's own agent.
+    pub fn new(from: Place, entry: Entry) -> Self {
+        Self { from, agent: None, entry }
+    }
 }
 
 /// Which of a session's streams something was read from.
@@ -36,6 +48,8 @@ pub enum Origin {
     Exit,
     /// A command to the agent.
     Command,
+    /// A file that the agent's tool writes beside them, by its number in the session.
+    Beside(u32),
 }
 
 /// A place in a stream.
@@ -122,6 +136,49 @@ pub enum Entry {
         /// The answers that it takes; any text where there are none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         options: Vec<String>,
+        /// What the tool would be given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<Value>,
+        /// What the adapter needs to answer it, for one that comes later.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kept: Option<Value>,
+    },
+    /// It does not wait for an answer any more.
+    Withdrawn {
+        /// To which question.
+        id: QuestionId,
+        /// Why.
+        reason: String,
+    },
+    /// It answered a command that was said to it.
+    Answered {
+        /// Which command.
+        command: CommandId,
+        /// What went wrong, if it was not done.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trouble: Option<String>,
+    },
+    /// Its tool told under which id it keeps the session, or with which model it works.
+    Named(Named),
+    /// A sub-agent began; the line names it.
+    AgentStarted(Started),
+    /// A sub-agent ended; the line names it.
+    AgentEnded {
+        /// How it went.
+        status: Status,
+        /// What it came to, or what went wrong.
+        #[serde(default)]
+        text: String,
+    },
+    /// Its provider takes no more for now.
+    Limited(Limited),
+    /// Something that this version does not know, as it began.
+    Unknown {
+        /// What it calls itself.
+        what: String,
+        /// How it began.
+        #[serde(default)]
+        text: String,
     },
     /// It says what its work came to.
     Result {
@@ -146,6 +203,67 @@ fn is_none_left_out(cut: &u64) -> bool {
     *cut == 0
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
+fn is_own(is_shared: &bool) -> bool {
+    !*is_shared
+}
+
+/// What a tool told of its session.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Named {
+    /// The id that the tool keeps it under.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The model that works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// What is known of a sub-agent that began.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Started {
+    /// The sub-agent that began it, where it was not the session's own agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<AgentId>,
+    /// What it is to do, in short.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it is to do, whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// What kind of sub-agent it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    /// The model that it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The call that began it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// Whether whoever began it goes on meanwhile.
+    #[serde(default, skip_serializing_if = "is_own")]
+    pub is_background: bool,
+    /// The number of the file beside the streams that is its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<u32>,
+}
+
+/// A limit of a provider.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limited {
+    /// Whose limit it is.
+    pub provider: String,
+    /// When it takes work again, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Stamp>,
+    /// In the provider's words.
+    #[serde(default)]
+    pub text: String,
+}
+
 /// What one message used.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -156,6 +274,10 @@ pub struct Usage {
     /// The request behind it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
+    /// Whether the ids are the provider's own: the same wherever the message is told, so that it counts once
+    /// though others read of it too. Else they are the session's.
+    #[serde(default, skip_serializing_if = "is_own")]
+    pub is_shared: bool,
     /// The model that was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -172,6 +294,10 @@ pub enum Status {
     Done,
     /// It is not.
     Failed,
+    /// It is not, and trying again would end the same way.
+    FailedForGood,
+    /// It is not, since its provider takes no more for now: it goes on when the limit is over.
+    Limited,
     /// It was ended by order.
     Cancelled,
     /// It had run as long as it may.

@@ -31,6 +31,12 @@ struct Target {
 }
 
 impl Target {
+    /// Returns the step and the agent inside it, where `DELEGATION/STEP/AGENT` is meant.
+    fn agent(&self) -> Option<(String, String)> {
+        let (step, agent) = self.on.rsplit_once('/')?;
+        step.contains('/').then(|| (step.to_owned(), agent.to_owned()))
+    }
+
     fn send(&self, place: &Place, verb: Verb) -> Outcome {
         let folder = place.need()?;
         let (delegation, step) = resolve(&folder, &self.on)?;
@@ -119,6 +125,7 @@ impl Resume {
 
 #[derive(Debug, Args)]
 pub(super) struct Cancel {
+    // One agent inside a step is named DELEGATION/STEP/AGENT.
     #[command(flatten)]
     target: Target,
     #[arg(long)]
@@ -127,7 +134,13 @@ pub(super) struct Cancel {
 
 impl Cancel {
     pub(super) fn run(self, place: &Place) -> Outcome {
-        self.target.send(place, Verb::Cancel { rollback: false, reason: self.reason })
+        match self.target.agent() {
+            Some((step, agent)) => {
+                let verb = Verb::CancelAgent { agent_id: agent.into(), reason: self.reason };
+                Target { on: step, ..self.target }.send(place, verb)
+            }
+            None => self.target.send(place, Verb::Cancel { rollback: false, reason: self.reason }),
+        }
     }
 }
 
@@ -144,6 +157,9 @@ pub(super) struct Retry {
     /// Try it with another model.
     #[arg(long)]
     model: Option<String>,
+    /// Begin anew, and do not go on with the agent's own session of the last attempt.
+    #[arg(long)]
+    fresh: bool,
 }
 
 impl Retry {
@@ -153,7 +169,8 @@ impl Retry {
             let config = super::config::configuration(&place.need()?)?;
             config.agent(Some(agent)).map_err(CliError::Unreadable)?;
         }
-        let verb = Verb::Retry { with_failure: self.with_failure, agent: self.agent, model: self.model };
+        let Self { with_failure, agent, model, fresh, .. } = self;
+        let verb = Verb::Retry { with_failure, agent, model, fresh };
         self.target.send(place, verb)
     }
 }

@@ -1,5 +1,6 @@
 //! `quarterdeck delegate` and `direct`: hand work over, and wait for its end if told so.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -7,9 +8,10 @@ use std::time::Duration;
 use clap::Args;
 
 use super::wait::{Until, Watched};
-use super::{CliError, Outcome, Place, ask, print, working_folder};
+use super::{CliError, Outcome, Place, ask, print, warn, working_folder};
+use crate::agent::config::AgentConfig;
 use crate::config::tasks::{self, Task};
-use crate::config::{Config, Layer};
+use crate::config::{Config, Layer, find_program};
 use crate::model::command::{Limits, Pattern, ReceiptState, Spec, StepSpec, Verb};
 use crate::model::id::DelegationId;
 use crate::model::status::StatusWord;
@@ -175,7 +177,7 @@ impl Delegate {
             ),
         })?;
         for fault in &task.config.faults {
-            super::warn(&format!("warning: {fault}"));
+            warn(&format!("warning: {fault}"));
         }
         Ok(Some(task))
     }
@@ -282,16 +284,32 @@ pub(super) fn hand_over_from(
     }
 }
 
+/// Refuses an agent whose program is not there, before anything is begun.
+fn check_program(name: Option<&str>, agent: &AgentConfig, path: &str) -> Result<(), CliError> {
+    // What any other program is called is the configuration's business, and told when it does not start.
+    let tool = agent.program().filter(|_| agent.kind.program().is_some());
+    let Some(program) = tool.filter(|program| find_program(program, path).is_none()) else {
+        return Ok(());
+    };
+    let name = name.unwrap_or_default();
+    Err(CliError::Unreadable(format!(
+        "{name} cannot be run: the program {program} is not found on PATH.\nInstall it, or set command = [\"/path/to/{program}\"] in [agents.{name}] of quarterdeck.toml."
+    )))
+}
+
 /// Makes the command that begins a delegation, and hands the asker's variables over.
 fn prepare(
     folder: &StateFolder,
     mut spec: Spec,
 ) -> Result<(DelegationId, crate::model::command::Command), Box<dyn std::error::Error>> {
     let config = Config::of(&super::config::places(folder))?;
+    let path = std::env::var("PATH").unwrap_or_default();
     for step in &mut spec.subtasks {
         // Told here and now, not after the engine has tried; and everybody sees who does it.
-        config.agent(step.agent.as_deref()).map_err(CliError::Unreadable)?;
-        step.agent = step.agent.take().or_else(|| config.default_name());
+        let chosen = || config.chosen(|program| find_program(program, &path).is_some());
+        step.agent = step.agent.take().or_else(chosen);
+        let agent = config.agent(step.agent.as_deref()).map_err(CliError::Unreadable)?;
+        check_program(step.agent.as_deref(), &agent, &path)?;
     }
     let id = new_id();
     let agents = spec.subtasks.iter().map(|step| step.agent.as_deref());
@@ -308,11 +326,17 @@ fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
     let json = then.json;
     let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
     let (id, command) = prepare(&folder, spec)?;
+    let agents = agents_of(&command.verb);
     let receipt = ask::send(&folder, &command, PATIENCE)?;
     match &receipt {
         Some(receipt) if matches!(receipt.state, ReceiptState::Confirmed { .. }) => {
-            let shown = if json { format!("{{\"delegationId\":\"{id}\"}}\n") } else { format!("{id}\n") };
-            print(&shown)?;
+            if json {
+                let told = serde_json::json!({ "delegationId": id, "agents": agents });
+                print(&format!("{told}\n"))?;
+            } else {
+                print(&format!("{id}\n"))?;
+                warn(&format!("Handed to {}.", agents.join(", ")));
+            }
             if !then.wait {
                 return Ok(ExitCode::SUCCESS);
             }
@@ -326,6 +350,13 @@ fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
             ask::show(&command, receipt, json)
         }
     }
+}
+
+/// Returns who does it, each once.
+fn agents_of(verb: &Verb) -> Vec<String> {
+    let Verb::Start { spec } = verb else { return Vec::new() };
+    let agents: BTreeSet<&str> = spec.subtasks.iter().filter_map(|step| step.agent.as_deref()).collect();
+    agents.into_iter().map(str::to_owned).collect()
 }
 
 /// Takes the variables back that were handed over for what never began.

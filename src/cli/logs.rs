@@ -141,8 +141,13 @@ impl Shown {
                     continue;
                 }
                 let told = serde_json::from_slice::<LogLine>(&line.bytes).ok();
-                for told in told.iter().filter_map(|line| readable(&line.entry)) {
-                    let prefix = if self.prefixed { format!("{name} │ ") } else { String::new() };
+                for (told, agent) in
+                    told.iter().filter_map(|line| Some((readable(&line.entry)?, &line.agent)))
+                {
+                    let mut prefix = if self.prefixed { format!("{name} │ ") } else { String::new() };
+                    if let Some(agent) = agent {
+                        prefix = format!("{prefix}[{}] ", text::line(agent.as_str()));
+                    }
                     new.extend(format!("{prefix}{told}\n").into_bytes());
                 }
             }
@@ -178,7 +183,11 @@ fn readable(entry: &Entry) -> Option<String> {
             let total = total.map_or("–".to_owned(), |total| total.to_string());
             format!("[{current}/{total}] {}", last_action.as_deref().unwrap_or_default())
         }
-        Entry::Usage(_) => return None,
+        Entry::Usage(_) | Entry::Answered { .. } | Entry::Named(_) | Entry::Unknown { .. } => return None,
+        Entry::Withdrawn { id, reason } => format!("? {id} is withdrawn: {reason}"),
+        Entry::AgentStarted(started) => format!("+ {}", started.title.as_deref().unwrap_or_default()),
+        Entry::AgentEnded { status, text } => format!("- {status:?} {text}"),
+        Entry::Limited(limited) => format!("! {}: {}", limited.provider, limited.text),
         Entry::Question { id, text, .. } => format!("? {id}: {text}"),
         Entry::Result { summary, .. } => format!("= {summary}"),
         Entry::Ended { status, error } => format!("■ {status:?} {}", error.as_deref().unwrap_or_default()),

@@ -1,6 +1,6 @@
 //! What is configured for a project: which agents there are, and the settings of all layers that are files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,8 @@ use super::files::{FILE, Places};
 use super::merge::{Effective, Layer, merge};
 use super::read::{self, Fault, Values};
 use super::tree::Tree;
-use crate::agent::config::{AgentConfig, Kind};
+use crate::agent::config::{AgentConfig, Kind, Misconfigured};
+use crate::agent::kind::FOUND_BY_NAME;
 use crate::model::text;
 
 /// The agent that is there without being configured.
@@ -157,9 +158,19 @@ impl Config {
         agents: impl Iterator<Item = Option<&'a str>>,
         env: impl Fn(&str) -> Option<String>,
     ) -> BTreeMap<String, String> {
-        let agents = agents.filter_map(|name| self.agent(name).ok());
-        let names = agents.flat_map(|agent| agent.env).chain(["PATH".to_owned()]);
-        names.filter_map(|name| Some((name.clone(), env(&name)?))).collect()
+        let agents: Vec<AgentConfig> = agents.filter_map(|name| self.agent(name).ok()).collect();
+        let names: BTreeSet<&str> = agents.iter().flat_map(AgentConfig::variables).chain(["PATH"]).collect();
+        names.into_iter().filter_map(|name| Some((name.to_owned(), env(name)?))).collect()
+    }
+
+    /// Returns the name of the agent of a step that names none, where `is_there` says which programs are found:
+    /// the configured default, else the only configured one, else codex, else the first that is found.
+    pub fn chosen(&self, is_there: impl Fn(&str) -> bool) -> Option<String> {
+        let found = || {
+            let ready = FOUND_BY_NAME.into_iter().filter(|kind| kind.is_ready());
+            ready.filter_map(Kind::program).find(|program| is_there(program)).map(str::to_owned)
+        };
+        self.default_name().or_else(found)
     }
 
     /// Returns the name of the agent of a step that names none: the default one, else the only one.
@@ -185,22 +196,38 @@ impl Config {
                 "No agent was named, and {FILE} has no default-agent.\nName one with --agent."
             ));
         };
-        if let Some(found) = self.agents.get(&name) {
-            return Ok(found.clone());
-        }
-        if name == SIMULATED {
-            return Ok(AgentConfig::of_kind(Kind::Simulated));
+        let by_name = || Kind::named(&name).map(AgentConfig::of_kind);
+        if let Some(found) = self.agents.get(&name).cloned().or_else(by_name) {
+            if found.kind.is_ready() {
+                return Ok(found);
+            }
+            return Err(format!("{name} cannot be run: {}", Misconfigured::NotYet(found.kind)));
         }
         let mark = format!("the agent {name:?} is not");
         if let Some(fault) = self.faults.iter().find(|fault| fault.what.starts_with(&mark)) {
             return Err(fault.to_string());
         }
-        let known: Vec<&str> = self.agents.keys().map(String::as_str).chain([SIMULATED]).collect();
+        let mut known: Vec<&str> = self.agents.keys().map(String::as_str).collect();
+        let ready = FOUND_BY_NAME.into_iter().filter(|kind| kind.is_ready());
+        known.extend(ready.map(|kind| -> &str { kind.as_str() }));
+        known.push(SIMULATED);
         Err(format!(
             "There is no agent {name:?}; there are: {}.\nAdd [agents.{name}] to {FILE}.",
             known.join(", ")
         ))
     }
+}
+
+/// Returns where a program is, as a search of these folders finds it.
+pub fn find_program(program: &str, path: &str) -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt;
+    let is_program = |path: &PathBuf| {
+        std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    if program.contains('/') {
+        return Some(PathBuf::from(program)).filter(is_program);
+    }
+    std::env::split_paths(path).map(|folder| folder.join(program)).find(is_program)
 }
 
 #[cfg(test)]

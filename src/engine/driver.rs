@@ -7,10 +7,12 @@
 //! next one goes on: the hosts and their agents do not notice.
 
 mod answering;
+mod beside;
 mod carry;
 mod cut;
 mod desk;
 mod log;
+mod news;
 mod settings;
 mod tasks;
 mod watching;
@@ -91,6 +93,8 @@ pub struct Driver {
     unseen: BTreeSet<SessionId>,
     /// What sweeps came to: each is made on a thread of its own, as what does not end can take it long.
     swept: (Sender<Report>, Receiver<Report>),
+    /// Until when each provider takes nothing more, as their agents told.
+    limited: BTreeMap<String, Stamp>,
     /// Some agent printed more than is read in one turn.
     behind: bool,
     watch: Watch,
@@ -161,6 +165,8 @@ impl Driver {
         let (door, asks) = Door::new(watch.bell(), about);
         let places = Places::of(store.folder.project(), |name| world.env.get(name).cloned());
         let config_read = Version::of(&places);
+        let engines = book.model().sources().flat_map(|(_, source)| &source.engine.limits);
+        let limited = engines.map(|(provider, limit)| (provider.to_string(), limit.until)).collect();
         let mut driver = Self {
             places,
             config_read,
@@ -174,6 +180,7 @@ impl Driver {
             inputs: VecDeque::new(),
             unseen: BTreeSet::new(),
             swept: channel(),
+            limited,
             behind: false,
             watch,
             rang: true,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::event::payload::Proof;
 use super::handoff::{Decision, Handoff};
-use super::id::{CommandId, DelegationId, QuestionId, SubtaskId, TaskId};
+use super::id::{AgentId, CommandId, DelegationId, QuestionId, SubtaskId, TaskId};
 use super::key::{NodeKey, SourceId};
 use super::time::Stamp;
 
@@ -49,6 +49,14 @@ pub enum Verb {
         with_failure: bool,
         agent: Option<String>,
         model: Option<String>,
+        /// Begins anew, and does not go on with the agent's own session of the last attempt.
+        #[serde(default, skip_serializing_if = "is_false")]
+        fresh: bool,
+    },
+    /// Ends one agent inside the session of the step that the command names; the session goes on.
+    CancelAgent {
+        agent_id: AgentId,
+        reason: Option<String>,
     },
     Skip {
         reason: Option<String>,
@@ -88,6 +96,11 @@ pub enum Verb {
     },
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
+}
+
 impl Verb {
     /// Returns the verb's name on the wire.
     pub fn kind(&self) -> &'static str {
@@ -97,6 +110,7 @@ impl Verb {
             Self::Resume => "resume",
             Self::Cancel { .. } => "cancel",
             Self::Retry { .. } => "retry",
+            Self::CancelAgent { .. } => "cancel-agent",
             Self::Skip { .. } => "skip",
             Self::Approve { .. } => "approve",
             Self::Reject { .. } => "reject",

@@ -122,11 +122,13 @@ events! {
     "question:withdrawn" => Withdrawn(p::Answered),
     "session:intended" => SessionIntended(p::SessionIntended),
     "session:started" => SessionStarted(p::SessionStarted),
+    "session:named" => SessionNamed(p::SessionNamed),
     "session:lost" => SessionLost(p::SessionEnded),
     "session:ended" => SessionEnded(p::SessionEnded),
     "command:accepted" => CommandAccepted(p::CommandAccepted),
     "command:confirmed" => CommandConfirmed(p::CommandConfirmed),
     "command:refused" => CommandRefused(p::CommandRefused),
+    "provider:limited" => ProviderLimited(p::ProviderLimited),
     "engine:started" => EngineStarted(p::EngineTurn),
     "engine:recovered" => EngineRecovered(p::EngineTurn),
     "engine:stopped" => EngineStopped(p::EngineTurn),
@@ -296,7 +298,7 @@ mod tests {
 
     #[test]
     fn every_name_in_the_table_round_trips_through_its_own_payload() {
-        let ids = r#"{"delegationId":"d","subtaskId":"s","sessionId":"x","agentId":"a","commandId":"c","questionId":"q","taskId":"t"}"#;
+        let ids = r#"{"delegationId":"d","subtaskId":"s","sessionId":"x","agentId":"a","commandId":"c","questionId":"q","taskId":"t","provider":"p"}"#;
         let data = RawValue::from_string(ids.into()).unwrap();
         for name in NAMES {
             let body = Body::read(name, &data);

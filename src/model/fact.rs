@@ -217,8 +217,20 @@ pub enum SourceState {
 /// What can become known of the engine.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EngineFact {
-    Started { pid: Option<u32>, version: Option<String>, epoch: Option<u64> },
-    Stopped { why: Option<String> },
+    Started {
+        pid: Option<u32>,
+        version: Option<String>,
+        epoch: Option<u64>,
+    },
+    Stopped {
+        why: Option<String>,
+    },
+    /// A provider takes nothing more until then.
+    Limited {
+        provider: String,
+        until: Stamp,
+        reason: Option<String>,
+    },
 }
 
 impl Fact {

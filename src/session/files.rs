@@ -74,6 +74,10 @@ pub enum What {
         /// How long to wait; the spec's grace where it is not given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         grace_ms: Option<u64>,
+        /// How long to wait first for the agent to end by its own doing, since it was told to stop: only then its
+        /// processes are asked to. An earlier host asks them at once.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        patience_ms: Option<u64>,
     },
     /// End every process at once.
     Kill,

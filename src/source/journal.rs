@@ -96,6 +96,7 @@ impl Teller<'_> {
             | Body::Withdrawn(_)
             | Body::SessionIntended(_)
             | Body::SessionStarted(_)
+            | Body::SessionNamed(_)
             | Body::SessionLost(_)
             | Body::SessionEnded(_)) => self.tell_session(body, name),
             body @ (Body::CommandAccepted(_)
@@ -104,6 +105,7 @@ impl Teller<'_> {
             | Body::EngineStarted(_)
             | Body::EngineRecovered(_)
             | Body::EngineStopped(_)
+            | Body::ProviderLimited(_)
             | Body::SettingsChanged(_)) => self.tell_around(body),
             // A newer engine's event keeps its place, and a person can see that it was there.
             Body::Unknown(raw) | Body::Unreadable(raw) => self.about(About::Anomaly(Anomaly {
@@ -126,6 +128,7 @@ impl Teller<'_> {
             Body::Answered(data) | Body::Withdrawn(data) => self.settled(data, name),
             Body::SessionIntended(data) => self.session_intended(data),
             Body::SessionStarted(data) => self.session_started(data),
+            Body::SessionNamed(data) => self.session_named(data),
             Body::SessionLost(data) | Body::SessionEnded(data) => self.session_ended(data, name),
             _ => {}
         }
@@ -151,6 +154,9 @@ impl Teller<'_> {
             Body::EngineStarted(data) | Body::EngineRecovered(data) => {
                 let p::EngineTurn { pid, version, epoch, .. } = data;
                 self.about(About::Engine(EngineFact::Started { pid, version, epoch }));
+            }
+            Body::ProviderLimited(p::ProviderLimited { provider, until: Some(until), reason, .. }) => {
+                self.about(About::Engine(EngineFact::Limited { provider, until, reason }));
             }
             Body::EngineStopped(data) => self.about(About::Engine(EngineFact::Stopped { why: data.reason })),
             Body::SettingsChanged(p::SettingsChanged { settings: Some(settings), .. }) => {

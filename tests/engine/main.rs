@@ -10,6 +10,7 @@
 mod control;
 mod deck;
 mod escape;
+mod limits;
 mod lines;
 mod promises;
 mod storm;

@@ -150,6 +150,7 @@ fn spawn(deck: &Deck, launch: &Launch, folder: &Folder) -> Launched {
     let program = assert_cmd::cargo::cargo_bin("quarterdeck");
     let env = [("PATH".to_owned(), std::env::var("PATH").unwrap_or_default())].into();
     let ask = Ask {
+        resume: None,
         prompt: &launch.prompt,
         model: launch.model.as_deref(),
         env: &env,

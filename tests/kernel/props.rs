@@ -51,7 +51,7 @@ fn verb(a: u16, b: u16, world: &World) -> Verb {
         2 => Verb::Pause { mode: PauseMode::Drain },
         3 | 4 => Verb::Resume,
         5 => Verb::Cancel { rollback: false, reason: Some("enough".into()) },
-        6 | 7 => Verb::Retry { with_failure: b & 1 == 0, agent: None, model: None },
+        6 | 7 => Verb::Retry { with_failure: b & 1 == 0, agent: None, model: None, fresh: false },
         8 => Verb::Skip { reason: None, result: Some("as if".into()) },
         9 => Verb::Accept { reason: None },
         10 => Verb::Raise {

@@ -15,7 +15,7 @@ use rstest::rstest;
 const FREEZE: Verb = Verb::Pause { mode: PauseMode::Freeze };
 const DRAIN: Verb = Verb::Pause { mode: PauseMode::Drain };
 const CANCEL: Verb = Verb::Cancel { rollback: false, reason: None };
-const RETRY: Verb = Verb::Retry { with_failure: false, agent: None, model: None };
+const RETRY: Verb = Verb::Retry { with_failure: false, agent: None, model: None, fresh: false };
 const SKIP: Verb = Verb::Skip { reason: None, result: None };
 
 fn step(id: &str, on: &[&str]) -> StepSpec {
@@ -634,7 +634,12 @@ fn the_rest_goes_on_where_it_may_and_what_is_blocked_is_cut() {
 fn a_retry_may_take_another_agent_and_the_failure_along() {
     let mut world = running(graph(&[("a", &[])]));
     end(&mut world, "a", failed("no such file"));
-    let verb = Verb::Retry { with_failure: true, agent: Some("codex".into()), model: Some("big".into()) };
+    let verb = Verb::Retry {
+        with_failure: true,
+        agent: Some("codex".into()),
+        model: Some("big".into()),
+        fresh: false,
+    };
     world.command("r", verb, "del-a", Some("a"));
     let next = launch(&world);
     assert_eq!((next.agent.as_deref(), next.model.as_deref(), next.attempt), (Some("codex"), Some("big"), 2));

@@ -439,6 +439,7 @@ fn absent(session: &SessionId) -> FakeHost {
         workspace: None,
         depth: 1,
         path: Vec::new(),
+        resume: None,
         timeout_ms: None,
         grace_ms: 0,
     };
@@ -460,7 +461,7 @@ fn new_model() -> Model {
 }
 
 pub fn host_facts() -> Host {
-    Host { pid: None, pid_start: None, boot_id: None, channel: true, remaining_ms: None }
+    Host { channel: true, ..Host::default() }
 }
 
 pub fn exit(verdict: Verdict) -> Exit {

@@ -174,7 +174,7 @@ fn a_retry_asks_how() {
     let mut deck = deck();
     deck.press(BROKEN).press("R down tab").type_in("codex").press("enter");
     let commands = deck.commands();
-    let verb = Verb::Retry { with_failure: true, agent: Some("codex".into()), model: None };
+    let verb = Verb::Retry { with_failure: true, agent: Some("codex".into()), model: None, fresh: false };
     assert_eq!(commands[0].verb, verb);
 }
 

@@ -235,7 +235,12 @@ fn a_retry_goes_to_another_agent_and_another_model_with_the_failure() {
     let mut deck = broken();
     deck.press("j j enter down tab down tab").type_in("opus-5").press("enter");
     let commands = deck.commands();
-    let verb = Verb::Retry { with_failure: true, agent: Some("coder".into()), model: Some("opus-5".into()) };
+    let verb = Verb::Retry {
+        with_failure: true,
+        agent: Some("coder".into()),
+        model: Some("opus-5".into()),
+        fresh: false,
+    };
     assert_eq!(commands[0].verb, verb);
 }
 

@@ -121,7 +121,17 @@ fn hostile(text: &str) -> Deck {
             (4, answer(text, true, text)),
             (5, tool("d", "Task", &json!({"subagent_type": text}).to_string())),
             (6, answer("d", false, text)),
-            (7, Entry::Question { id: "q".into(), text: text.into(), tool: None, options: vec![] }),
+            (
+                7,
+                Entry::Question {
+                    id: "q".into(),
+                    text: text.into(),
+                    tool: None,
+                    options: vec![],
+                    input: None,
+                    kept: None,
+                },
+            ),
             (8, Entry::Result { status: Status::Failed, summary: text.into() }),
             (9, ended(Status::Failed, Some(text))),
         ],

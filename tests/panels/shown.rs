@@ -193,6 +193,8 @@ fn session() -> Vec<(i64, Entry)> {
                 text: "May I rewrite docs/api.md?".into(),
                 tool: None,
                 options: vec![],
+                input: None,
+                kept: None,
             },
         ),
         (99, tool("t4", "Read", "docs/api.md")),

@@ -74,7 +74,7 @@ async fn g5_the_same_key_a_hundred_times_through_api_and_inbox_and_across_a_rest
     assert_eq!(deck.lines("tries"), 1, "one process");
 
     // And one that acts on what is there: a retry would run again each time.
-    let verb = Verb::Retry { with_failure: false, agent: None, model: None };
+    let verb = Verb::Retry { with_failure: false, agent: None, model: None, fresh: false };
     let retry = order("retry-once", "del-once", Some("st-1"), verb);
     let path = "/api/delegation/del-once/subtask/st-1/retry";
     let answers = storm(&deck, path, "", &retry, 50).await;

@@ -83,6 +83,7 @@ fn configured(config: &str) -> Deck {
     let config: AgentConfig = serde_json::from_str(config).unwrap();
     let (env, root) = (deck.spec.run.env.clone(), deck.temp.path().to_owned());
     let ask = Ask {
+        resume: None,
         prompt: "sweep the deck",
         model: None,
         env: &env,

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 
 use crate::deck::Deck;
 
-const END: What = What::End { grace_ms: None };
+const END: What = What::End { grace_ms: None, patience_ms: None };
 
 /// Ends a session and shows that nothing of it is left.
 fn end(deck: &Deck, what: What) -> usize {

@@ -14,7 +14,7 @@ use rustix::process::Signal;
 
 use crate::deck::{Deck, let_pass, ticks};
 
-const END: What = What::End { grace_ms: None };
+const END: What = What::End { grace_ms: None, patience_ms: None };
 
 /// Long enough for a process that runs to be seen running: ten ticks of the processor's clock.
 const A_WHILE: Duration = Duration::from_millis(100);

@@ -34,6 +34,13 @@ impl Judge {
             | Entry::Progress { .. }
             | Entry::Usage(_)
             | Entry::Question { .. }
+            | Entry::Withdrawn { .. }
+            | Entry::Answered { .. }
+            | Entry::Named(_)
+            | Entry::AgentStarted(_)
+            | Entry::AgentEnded { .. }
+            | Entry::Limited(_)
+            | Entry::Unknown { .. }
             | Entry::Ended { .. } => {}
         }
     }

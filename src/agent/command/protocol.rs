@@ -72,26 +72,27 @@ pub(super) fn read(line: &[u8]) -> Option<Entry> {
         Spoken::Tool { id, name, input } => Entry::Tool { id, name, input: summary(&input) },
         Spoken::ToolResult { id, ok, text } => Entry::ToolResult { id, ok, text: summary(&text) },
         Spoken::Usage { message_id, request_id, model, tokens } => {
-            Entry::Usage(Usage { message_id, request_id, model, tokens })
+            Entry::Usage(Usage { message_id, request_id, is_shared: false, model, tokens })
         }
         Spoken::Question { id, .. } if id.len() > LONGEST_ID => return None,
         Spoken::Question { id, text, tool, options } => {
-            Entry::Question { id: id.into(), text, tool, options }
+            Entry::Question { id: id.into(), text, tool, options, input: None, kept: None }
         }
         Spoken::Result { status, summary } => Entry::Result { status: judged(status.as_deref()), summary },
     })
 }
 
-/// Writes what is said to the agent.
-pub(super) fn write(command: &Command) -> String {
+/// Writes what is said to the agent; `None` for what the protocol has no words for.
+pub(super) fn write(command: &Command) -> Option<String> {
     let said = match command {
         Command::Answer { question, answer } => {
             json!({"quarterdeck": "answer", "question": question, "answer": word(answer)})
         }
         Command::Tell(text) => json!({"quarterdeck": "tell", "text": text}),
         Command::Interrupt => json!({"quarterdeck": "interrupt"}),
+        Command::StopAgent(_) | Command::SetModel(_) => return None,
     };
-    said.to_string()
+    Some(said.to_string())
 }
 
 fn word(answer: &Answer) -> &str {

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::desk::Desk;
-use super::{Driver, now};
+use super::{Driver, beside, now};
 use crate::agent::Command as ForAgent;
 use crate::agent::config::AgentConfig;
 use crate::agent::config::Ask;
+use crate::config::find_program;
 use crate::engine::kernel::effect::{Effect, Launch, Order, Say};
 use crate::engine::kernel::input::{Input, Report};
 use crate::engine::kernel::refusal_of;
@@ -22,6 +23,9 @@ use crate::session::Folder;
 use crate::session::files::{Order as HostOrder, PROTOCOL, Spec, What};
 use crate::store::error::Result;
 
+/// So long an agent may take to stop by its own doing, before its processes are asked to end.
+const PATIENCE_MS: u64 = 3_000;
+
 impl Driver {
     /// Carries out one effect. What cannot be done is told to the kernel, which decides what follows.
     pub(super) fn carry_out(&mut self, effect: Effect) {
@@ -32,6 +36,7 @@ impl Driver {
                 let command = match say {
                     Say::Answer { question, answer } => ForAgent::Answer { question, answer },
                     Say::Tell(text) => ForAgent::Tell(text),
+                    Say::StopAgent(agent) => ForAgent::StopAgent(agent),
                 };
                 let said = match self.desks.get_mut(&session) {
                     Some(desk) => desk.say(id.as_str(), &command),
@@ -53,6 +58,10 @@ impl Driver {
     fn start(&mut self, launch: &Launch) {
         let session = launch.session.clone();
         self.renew_config();
+        if let Some((until, why)) = self.held(launch.agent.as_deref()) {
+            self.tell_later(Report::Held { session, until, why });
+            return;
+        }
         match self.launch(launch) {
             Ok(desk) => {
                 self.desks.insert(session, desk);
@@ -62,22 +71,43 @@ impl Driver {
         }
     }
 
+    /// Returns until when nothing is started on an agent's provider, and why.
+    fn held(&self, agent: Option<&str>) -> Option<(Stamp, String)> {
+        let provider = self.config_agent(agent).ok()?.kind.provider()?;
+        let until = *self.limited.get(provider).filter(|until| **until > now())?;
+        Some((until, format!("{provider} takes nothing more until {until}")))
+    }
+
+    /// Returns an agent by its name; of a step that names none, the default, also one that is only found on PATH.
+    pub(super) fn config_agent(&self, name: Option<&str>) -> std::result::Result<AgentConfig, String> {
+        let config = &self.world.config;
+        let path = self.world.env.get("PATH").map(String::as_str).unwrap_or_default();
+        let chosen = || config.chosen(|program| find_program(program, path).is_some());
+        config.agent(name.map(str::to_owned).or_else(chosen).as_deref())
+    }
+
     fn launch(&self, launch: &Launch) -> std::result::Result<Desk, String> {
-        let agent = self.world.config.agent(launch.agent.as_deref())?;
+        let agent = self.config_agent(launch.agent.as_deref())?;
         let folder = self.session_folder(&launch.session)?;
         let project = self.book.store().folder.project();
         let root = launch.workspace.as_deref().map_or_else(|| project.to_owned(), |at| project.join(at));
         let env = self.asker_env(&launch.delegation).unwrap_or_else(|| self.world.env.clone());
-        let ask = Ask {
+        let whole = Ask {
             prompt: &launch.prompt,
             model: launch.model.as_deref(),
+            resume: None,
             env: &env,
             root: &root,
             folder: &folder.0,
             program: &self.world.program,
         };
         let name = launch.agent.as_deref().unwrap_or("the default agent");
-        let run = agent.run(&ask).map_err(|error| format!("{name} cannot be run: {error}"))?;
+        let run = |ask: &Ask<'_>| agent.run(ask).map_err(|error| format!("{name} cannot be run: {error}"));
+        // It goes on with its own session where that is one of the same tool, and is there.
+        let resume = launch.resume.as_ref().filter(|(cli, _)| agent.kind.tool() == Some(cli.tool.as_str()));
+        let resumed = resume.map(|(cli, prompt)| Ask { prompt, resume: Some(&cli.session), ..whole });
+        let resumed = resumed.and_then(|ask| run(&ask).ok()).filter(beside::is_there);
+        let run = resumed.map_or_else(|| run(&whole), Ok)?;
         let spec = Spec {
             protocol: PROTOCOL,
             session: launch.session.clone(),
@@ -120,15 +150,15 @@ impl Driver {
 
     /// Returns what is wrong with the agents that a command names.
     fn unknown_agent(&self, command: &Command) -> Option<String> {
-        let config = &self.world.config;
         match &command.verb {
             Verb::Start { spec } => {
-                spec.subtasks.iter().find_map(|step| config.agent(step.agent.as_deref()).err())
+                spec.subtasks.iter().find_map(|step| self.config_agent(step.agent.as_deref()).err())
             }
-            Verb::Retry { agent, .. } => config.agent(Some(agent.as_deref()?)).err(),
+            Verb::Retry { agent, .. } => self.config_agent(Some(agent.as_deref()?)).err(),
             Verb::Pause { .. }
             | Verb::Resume
             | Verb::Cancel { .. }
+            | Verb::CancelAgent { .. }
             | Verb::Skip { .. }
             | Verb::Accept { .. }
             | Verb::Raise { .. }
@@ -160,7 +190,10 @@ impl Driver {
         let what = match order {
             Order::Freeze => What::Freeze,
             Order::Continue => What::Continue,
-            Order::End { grace_ms } => What::End { grace_ms: Some(grace_ms) },
+            Order::End { grace_ms } => {
+                let patience_ms = self.interrupt(session, id, grace_ms);
+                What::End { grace_ms: Some(grace_ms), patience_ms }
+            }
             Order::Kill => What::Kill,
             Order::CloseStdin => What::CloseStdin,
             Order::Deadline { remaining_ms } => What::Deadline { remaining_ms },
@@ -169,6 +202,20 @@ impl Driver {
             // A host that cannot be reached is found gone at the next check.
             let _ = session::order(&folder, &HostOrder { id: id.into(), what });
         }
+    }
+
+    /// Asks the agent itself to stop before its processes are asked to: so its own files end well. Returns how long
+    /// its host is to wait for that.
+    fn interrupt(&mut self, session: &SessionId, id: &str, grace_ms: u64) -> Option<u64> {
+        let patience_ms = PATIENCE_MS.min(grace_ms / 2);
+        let desk = self.desks.get_mut(session).filter(|_| patience_ms > 0)?;
+        if !desk.interrupt(id) {
+            return None;
+        }
+        // With nothing more to come it leaves by itself.
+        let close = HostOrder { id: format!("{id}-close-stdin"), what: What::CloseStdin };
+        let _ = session::order(desk.folder(), &close);
+        Some(patience_ms)
     }
 
     fn sweep(&mut self, session: SessionId) {
@@ -196,13 +243,13 @@ impl Driver {
     /// Returns whether something can be said to a session's agent while it runs.
     pub(super) fn listens(&self, session: &SessionId) -> bool {
         let agent = self.agent_of(session);
-        agent.is_some_and(|agent| agent.listens || agent.kind == crate::agent::config::Kind::Simulated)
+        agent.is_some_and(|agent| agent.has_channel())
     }
 
     fn agent_of(&self, session: &SessionId) -> Option<AgentConfig> {
         let (delegation, index) = self.kernel.locate(session)?;
         let task = self.kernel.delegations().get(&delegation)?.task(index)?;
-        self.world.config.agent(task.spec.agent.as_deref()).ok()
+        self.config_agent(task.spec.agent.as_deref()).ok()
     }
 
     /// Returns the step that a session is an attempt of.

@@ -5,17 +5,21 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use super::beside::Besides;
 use super::cut::{cut, cut_list};
 use super::log::Log;
-use crate::agent::command::CommandAdapter;
-use crate::agent::log::{Entry, LogLine, Origin, Place, Status, Usage};
-use crate::agent::{Adapter, Command, End, Input, Step};
-use crate::engine::kernel::input::{Exit, Host, Verdict};
-use crate::model::event::{Body, payload as p};
+pub(super) use super::news::News;
+use crate::agent::brief::{self, Brief};
+use crate::agent::kind::Kind;
+use crate::agent::log::{Entry, LogLine, Origin, Place, Status};
+use crate::agent::{Adapter, Command, End, Input, Notice, Step};
+use crate::engine::kernel::input::{Cli, Exit, Host, Verdict};
+use crate::model::event::payload as p;
 use crate::model::handoff::Outcome;
-use crate::model::id::{DelegationId, SessionId, SubtaskId};
+use crate::model::id::SessionId;
 use crate::model::text;
-use crate::session::files::{Answer, Said};
+use crate::model::time::Stamp;
+use crate::session::files::{Answer, Order, Said, What};
 use crate::session::tail::Tail;
 use crate::session::{self, Folder, Launched, State};
 use crate::store::process::awake_ms;
@@ -30,36 +34,29 @@ const MOST_AFTER_THE_END: u64 = 4 * 1024 * 1024;
 /// Of more than that only so much of the end is read: there stands what the work came to.
 const TAIL: u64 = 1024 * 1024;
 
+/// The ids of the orders that an adapter gives: the same in every engine, so that each is obeyed once.
+const CLOSE: &str = "adapter-close-stdin";
+const GIVE_UP: &str = "adapter-end";
+
 /// A session that is being looked after.
 pub(super) struct Desk {
     session: SessionId,
     folder: Folder,
+    brief: Brief,
     adapter: Box<dyn Adapter>,
     log: Log,
     answers: Tail,
     out: u64,
     err: u64,
+    besides: Besides,
     /// What the agent said its work came to.
     summary: Option<String>,
+    /// Until when its provider takes nothing more, as it said last.
+    limited_until: Option<Stamp>,
     /// Its host has said that the agent runs, or is over.
     has_begun: bool,
     /// The host, where this engine started it: it must be waited for.
     launched: Option<Launched>,
-}
-
-/// What a session told since the last look.
-#[derive(Default)]
-pub(super) struct News {
-    pub said: Vec<Said>,
-    pub log: Vec<LogLine>,
-    pub questions: Vec<p::Asked>,
-    pub exit: Option<Exit>,
-    /// The host is gone without a record.
-    pub is_gone: bool,
-    /// The host is gone, and never took the folder: why, as far as it said.
-    pub not_started: Option<String>,
-    /// There is more to read than was read in this turn.
-    pub more: bool,
 }
 
 impl Desk {
@@ -74,9 +71,7 @@ impl Desk {
         let mut desk = Self::new(session, folder);
         let path = desk.folder.0.join(LOG);
         desk.log = Log::adopt(path, |line| {
-            if let Some(summary) = result_of(&line.entry) {
-                desk.summary = Some(cut(summary));
-            }
+            (desk.summary, desk.limited_until) = remembered(line, desk.summary.take(), desk.limited_until);
             desk.adapter.recall(line);
         });
         desk.out = desk.log.next(Origin::Out);
@@ -86,14 +81,21 @@ impl Desk {
 
     fn new(session: SessionId, folder: Folder) -> Self {
         let answers = Tail::new(folder.answers());
+        // Sessions of earlier releases have none: theirs is any command.
+        let brief = std::fs::read(folder.0.join(brief::FILE)).ok();
+        let brief = brief.and_then(|text| serde_json::from_slice::<Brief>(&text).ok());
+        let brief = brief.unwrap_or_else(|| Brief::of(Kind::Command));
         Self {
             session,
-            adapter: Box::<CommandAdapter>::default(),
+            adapter: brief.adapter(),
+            brief,
             log: Log::new(folder.0.join(LOG)),
             answers,
             out: 0,
             err: 0,
+            besides: Besides::default(),
             summary: None,
+            limited_until: None,
             has_begun: false,
             launched: None,
             folder,
@@ -104,6 +106,22 @@ impl Desk {
         &self.folder
     }
 
+    /// Returns the folders outside its own in which something of this session is written.
+    pub fn elsewhere(&self) -> Vec<std::path::PathBuf> {
+        self.besides.folders()
+    }
+
+    /// Returns what is known of the agent's own session before it tells.
+    pub fn cli(&self) -> Option<Cli> {
+        let tool = self.brief.kind.tool()?;
+        Some(Cli { tool: tool.into(), session: self.brief.session.clone()? })
+    }
+
+    /// Returns where the agent works, where its brief tells.
+    pub fn cwd(&self) -> Option<String> {
+        self.brief.cwd.to_str().filter(|cwd| !cwd.is_empty()).map(str::to_owned)
+    }
+
     pub fn host(&self) -> Host {
         match session::look(&self.folder) {
             Ok(State::Running { host: Some(host) }) => Host {
@@ -111,6 +129,8 @@ impl Desk {
                 pid_start: Some(host.process.start),
                 boot_id: host.boot_id,
                 remaining_ms: session::look::remaining_ms(&self.folder, awake_ms()),
+                cli: self.cli(),
+                workspace: self.cwd(),
                 ..Host::default()
             },
             Ok(_) | Err(_) => Host::default(),
@@ -129,13 +149,7 @@ impl Desk {
         // Before the streams: what was printed before the end is then read to its end.
         let state =
             if check || self.folder.exit().exists() { session::look(&self.folder).ok() } else { None };
-        let lines = self.answers.lines().unwrap_or_default();
-        news.said.extend(
-            lines
-                .iter()
-                .filter_map(|line| serde_json::from_slice::<Answer>(&line.bytes).ok())
-                .map(|answer| answer.said),
-        );
+        self.hear_host(&mut news);
         let is_over = matches!(state, Some(State::Exited(_) | State::Lost { .. }));
         self.has_begun |= is_over || news.said.iter().any(|said| matches!(said, Said::Started { .. }));
         if let (Some(State::NeverRan), Some(Ok(Some(code)))) = (&state, &left) {
@@ -153,9 +167,10 @@ impl Desk {
         }
         let out_ended = self.read_stream(Origin::Out, &mut news);
         let err_ended = self.read_stream(Origin::Err, &mut news);
-        news.more = !(out_ended && err_ended);
+        let all_ended = self.read_besides(is_over, &mut news) && out_ended && err_ended;
+        news.more = !all_ended;
         match state {
-            Some(State::Exited(exit)) if out_ended && err_ended => {
+            Some(State::Exited(exit)) if all_ended => {
                 let end = End {
                     cause: exit.reason.cause(),
                     code: exit.code,
@@ -177,6 +192,36 @@ impl Desk {
         news
     }
 
+    /// Takes what the host said, and tells the adapter what it means for the agent.
+    fn hear_host(&mut self, news: &mut News) {
+        for line in self.answers.lines().unwrap_or_default() {
+            let Ok(answer) = serde_json::from_slice::<Answer>(&line.bytes) else { continue };
+            if let Some(notice) = notice_of(&answer.said) {
+                let step = self.adapter.step(Input::Notice { offset: line.offset, notice: &notice });
+                self.keep(step, news);
+            }
+            news.said.push(answer.said);
+        }
+    }
+
+    /// Reads the files that the agent's tool writes itself; returns whether all were read to their end.
+    fn read_besides(&mut self, is_over: bool, news: &mut News) -> bool {
+        let mut all_ended = true;
+        for beside in self.adapter.beside() {
+            let origin = Origin::Beside(beside.nth);
+            let at = self.log.next(origin);
+            let Some(mut file) = self.besides.open(&beside, at, is_over) else { continue };
+            let mut taken = 0;
+            while let Some((offset, bytes)) = file.next(&mut taken) {
+                let step = self.adapter.step(Input::Bytes { origin, offset, bytes: &bytes });
+                self.keep(step, news);
+            }
+            all_ended &= file.is_read;
+            self.besides.close(beside.nth, &file);
+        }
+        all_ended
+    }
+
     /// Gives an agent something to hear; returns why it can't be.
     pub fn say(&mut self, id: &str, command: &Command) -> Result<(), String> {
         let step = self.adapter.step(Input::Command { id, command });
@@ -187,6 +232,11 @@ impl Desk {
             session::feed(&self.folder, &line.id, &line.line).map_err(|error| error.to_string())?;
         }
         Ok(())
+    }
+
+    /// Asks the agent itself to stop what it does, where it has a channel for that; returns whether it has.
+    pub fn interrupt(&mut self, id: &str) -> bool {
+        self.brief.kind.abilities().tell && self.say(&format!("{id}-interrupt"), &Command::Interrupt).is_ok()
     }
 
     /// Appends to the session's log what is not in it yet.
@@ -208,8 +258,7 @@ impl Desk {
         let text =
             format!("… {cut} bytes were not read when it ended; all of it is in the session's `{file}`");
         let from = Place { origin, offset: at, next, part: 0 };
-        let step =
-            Step { log: vec![LogLine { from, entry: Entry::Output { text, cut } }], ..Step::default() };
+        let step = Step { log: vec![LogLine::new(from, Entry::Output { text, cut })], ..Step::default() };
         self.keep(step, news);
     }
 
@@ -240,17 +289,34 @@ impl Desk {
         ended
     }
 
+    /// Takes what an adapter made: for the journal and the log, and what the agent and its host are to hear at once.
+    ///
+    /// Each has a fixed id, so what is made again by the next engine is done once.
     fn keep(&mut self, step: Step, news: &mut News) {
-        for line in step.log {
-            if let Some(summary) = result_of(&line.entry) {
-                self.summary = Some(cut(summary));
+        news.tool = self.brief.kind.tool();
+        for line in &step.stdin {
+            // A session that takes nothing any more has ended, and that is told.
+            let _ = session::feed(&self.folder, &line.id, &line.line);
+        }
+        for (is_due, id, what) in [
+            (step.close_stdin, CLOSE, What::CloseStdin),
+            (step.end, GIVE_UP, What::End { grace_ms: None, patience_ms: None }),
+        ] {
+            if is_due {
+                // As above: a host that cannot be reached is found gone at the next check.
+                let _ = session::order(&self.folder, &Order { id: id.into(), what });
             }
-            if let Entry::Question { id, text, tool, options } = &line.entry {
+        }
+        for line in step.log {
+            (self.summary, self.limited_until) = remembered(&line, self.summary.take(), self.limited_until);
+            if let Entry::Question { id, text, tool, options, input, .. } = &line.entry {
                 news.questions.push(p::Asked {
                     question_id: id.clone(),
                     session_id: self.session.clone(),
+                    agent_id: line.agent.clone(),
                     text: Some(cut(text)),
                     tool: tool.as_deref().map(cut),
+                    input: input.clone(),
                     options: Some(cut_list(options)).filter(|options| !options.is_empty()),
                     from: Some(line.from.offset),
                     ..p::Asked::default()
@@ -278,9 +344,12 @@ impl Desk {
         match ended {
             Some((Status::Done, _)) => Verdict::Done { result },
             Some((Status::TimedOut, _)) => Verdict::TimedOut,
-            Some((Status::Failed | Status::Cancelled, error)) => {
+            Some((status, error)) => {
                 let error = error.unwrap_or_else(|| "It ended without saying why.".into());
-                Verdict::Failed { error, retryable: true, result }
+                match self.limited_until.filter(|_| status == Status::Limited) {
+                    Some(until) => Verdict::Limited { until, error },
+                    None => Verdict::Failed { error, retryable: status != Status::FailedForGood, result },
+                }
             }
             None => Verdict::Failed { error: "Its end could not be judged.".into(), retryable: true, result },
         }
@@ -305,87 +374,48 @@ fn line_after(path: &Path, place: u64) -> Option<u64> {
     Some(place + end as u64 + 1)
 }
 
-/// Returns what an agent says that its work came to.
-fn result_of(entry: &Entry) -> Option<&str> {
-    if let Entry::Result { summary, .. } = entry { Some(summary) } else { None }
-}
-
-impl News {
-    /// Takes a question back that cannot be asked: the log tells what became of it.
-    pub fn refuse(&mut self, asked: &p::Asked, why: &str) {
-        let is_it = |line: &&mut LogLine| {
-            matches!(&line.entry, Entry::Question { id, .. } if *id == asked.question_id)
-                && Some(line.from.offset) == asked.from
-        };
-        if let Some(line) = self.log.iter_mut().find(is_it) {
-            let text = asked.text.as_deref().unwrap_or_default();
-            let text = format!("… {} was not asked: {why}. {text}", asked.question_id);
-            line.entry = Entry::Output { text, cut: 0 };
-        }
-    }
-
-    /// Returns what the journal is to hold of it: what it used, and how far it is now.
-    ///
-    /// What was read may be read again after a crash: then the same lines make usages of the same ids, which
-    /// count once, and the last word on how far it is stays the last.
-    pub fn events(&self, delegation: &DelegationId, step: &SubtaskId, session: &SessionId) -> Vec<Body> {
-        let mut events = Vec::new();
-        let (mut progress, mut last_action) = (None, None);
-        for line in &self.log {
-            match &line.entry {
-                Entry::Usage(usage) => {
-                    let (message_id, request_id) = usage_ids(session, usage, &line.from);
-                    events.push(Body::SubtaskUsage(p::SubtaskUsage {
-                        delegation_id: delegation.clone(),
-                        subtask_id: step.clone(),
-                        session_id: Some(session.clone()),
-                        message_id,
-                        request_id,
-                        model: usage.model.as_deref().map(cut),
-                        usage: Some(usage.tokens),
-                        ..p::SubtaskUsage::default()
-                    }));
-                }
-                Entry::Progress { current, total, last_action: action } => {
-                    progress = Some(p::Progress { current: Some(*current), total: *total, percent: None });
-                    last_action = action.as_deref().map(cut).or(last_action);
-                }
-                Entry::Tool { name, input, .. } => last_action = Some(cut(&format!("{name} {input}"))),
-                Entry::Output { .. }
-                | Entry::Thought { .. }
-                | Entry::ToolResult { .. }
-                | Entry::Question { .. }
-                | Entry::Result { .. }
-                | Entry::Ended { .. } => {}
-            }
-        }
-        // An agent may tell a thousand times a second how far it is: of one turn the last word counts.
-        if progress.is_some() || last_action.is_some() {
-            events.push(Body::SubtaskProgress(p::SubtaskProgress {
-                delegation_id: delegation.clone(),
-                subtask_id: step.clone(),
-                progress,
-                last_action,
-                ..p::SubtaskProgress::default()
-            }));
-        }
-        events
+/// Returns what the desk itself must know of a line: what the work came to, and until when a limit holds.
+fn remembered(
+    line: &LogLine,
+    summary: Option<String>,
+    until: Option<Stamp>,
+) -> (Option<String>, Option<Stamp>) {
+    match &line.entry {
+        // A later turn may come to nothing: what was said before stays.
+        Entry::Result { summary: said, .. } if said.is_empty() && summary.is_some() => (summary, until),
+        Entry::Result { summary: said, .. } => (Some(cut(said)), until),
+        Entry::Limited(limited) => (summary, limited.until),
+        Entry::Output { .. }
+        | Entry::Thought { .. }
+        | Entry::Tool { .. }
+        | Entry::ToolResult { .. }
+        | Entry::Progress { .. }
+        | Entry::Usage(_)
+        | Entry::Question { .. }
+        | Entry::Withdrawn { .. }
+        | Entry::Answered { .. }
+        | Entry::Named(_)
+        | Entry::AgentStarted(_)
+        | Entry::AgentEnded { .. }
+        | Entry::Unknown { .. }
+        | Entry::Ended { .. } => (summary, until),
     }
 }
 
-/// Returns the ids under which a usage counts once.
-///
-/// Any program can be an agent, and many call their first message `m1`: an id is the session's own. Where there is
-/// none, the place of the line stands for it: read again, it is the same.
-fn usage_ids(session: &SessionId, usage: &Usage, from: &Place) -> (Option<String>, Option<String>) {
-    let own = |id: &String| format!("{session}:{id}");
-    match (&usage.message_id, &usage.request_id) {
-        (Some(message), request) => (Some(own(message)), request.clone()),
-        (None, Some(request)) => (None, Some(own(request))),
-        (None, None) => {
-            let stream = if from.origin == Origin::Err { "err" } else { "out" };
-            (Some(format!("{session}@{stream}:{}.{}", from.offset, from.part)), None)
-        }
+/// Returns what a host's word means for the agent.
+fn notice_of(said: &Said) -> Option<Notice> {
+    match said {
+        Said::Started { .. } => Some(Notice::Started),
+        Said::Did(did) if did.order == "freeze" => Some(Notice::Frozen),
+        Said::Did(did) if did.order == "continue" => Some(Notice::Continued),
+        Said::Fed { id } => Some(Notice::Fed(id.clone())),
+        Said::NotFed { id, .. } => Some(Notice::NotFed(id.clone())),
+        Said::Ready { .. }
+        | Said::Did(_)
+        | Said::Refused { .. }
+        | Said::Pids { .. }
+        | Said::Unreadable { .. }
+        | Said::Exited => None,
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::model::event::Body;
 
 /// A session that has ended, and printed this.
 fn ended(temp: &tempfile::TempDir, out: &str) -> Desk {
@@ -128,7 +129,7 @@ proptest::proptest! {
         };
         let end = End { cause: crate::agent::Cause::Itself, code: Some(0), signal: None, error: None };
         for event in events_of(&format!("{line}\n"), &end) {
-            let draft = crate::store::line::Draft::new(crate::model::time::Stamp::from_millis(0), &event);
+            let draft = crate::store::line::Draft::new(Stamp::from_millis(0), &event);
             proptest::prop_assert!(draft.is_ok(), "{} {field}: {:?}", event.name(), draft.err());
         }
     }

@@ -2,10 +2,9 @@
 
 use super::*;
 use crate::model::Model;
-use crate::model::event::Event;
+use crate::model::event::{Body, Event};
 use crate::model::fact::target;
 use crate::model::id::Seq;
-use crate::model::time::Stamp;
 use crate::model::usage::Count;
 
 #[test]
@@ -117,7 +116,7 @@ fn what_a_full_log_does_not_keep_counts_once_though_every_engine_reads_it_again(
     let full: String = (0..17u64)
         .map(|nth| {
             let from = Place { origin: Origin::Err, offset: nth, next: nth + 1, part: 0 };
-            let line = LogLine { from, entry: Entry::Output { text: text.clone(), cut: 0 } };
+            let line = LogLine::new(from, Entry::Output { text: text.clone(), cut: 0 });
             serde_json::to_string(&line).unwrap() + "\n"
         })
         .collect();

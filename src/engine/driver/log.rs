@@ -96,7 +96,8 @@ impl Log {
             self.cursor.note(&line.from);
         }
         let is_over = lines.iter().any(|line| matches!(line.entry, Entry::Ended { .. }));
-        for origin in [Origin::Out, Origin::Err] {
+        let origins: Vec<Origin> = self.gaps.keys().copied().collect();
+        for origin in origins {
             let left_out = self.gaps.get(&origin).map_or(0, |gap| gap.next.saturating_sub(gap.offset));
             if left_out >= NOTE_EVERY || is_over {
                 self.note_gap(origin, &mut text);
@@ -119,8 +120,16 @@ impl Log {
             | Entry::Tool { .. }
             | Entry::ToolResult { .. }
             | Entry::Progress { .. }
-            | Entry::Usage(_) => length < BUDGET,
-            Entry::Question { .. } | Entry::Result { .. } => length < BUDGET + RESERVE,
+            | Entry::Usage(_)
+            | Entry::Unknown { .. } => length < BUDGET,
+            Entry::Question { .. }
+            | Entry::Withdrawn { .. }
+            | Entry::Answered { .. }
+            | Entry::Named(_)
+            | Entry::AgentStarted(_)
+            | Entry::AgentEnded { .. }
+            | Entry::Limited(_)
+            | Entry::Result { .. } => length < BUDGET + RESERVE,
             Entry::Ended { .. } => true,
         }
     }
@@ -128,9 +137,13 @@ impl Log {
     fn note_gap(&mut self, origin: Origin, text: &mut Vec<u8>) {
         let Some(from) = self.gaps.remove(&origin) else { return };
         let cut = from.next.saturating_sub(from.offset);
-        let file = if origin == Origin::Err { "err" } else { "out" };
-        let told = format!("… {cut} bytes are not kept here; all of it is in the session's `{file}`");
-        let line = LogLine { from, entry: Entry::Output { text: told, cut } };
+        let file = match origin {
+            Origin::Err => "the session's `err`",
+            Origin::Beside(_) => "the tool's own file",
+            Origin::Out | Origin::In | Origin::Host | Origin::Exit | Origin::Command => "the session's `out`",
+        };
+        let told = format!("… {cut} bytes are not kept here; all of it is in {file}");
+        let line = LogLine::new(from, Entry::Output { text: told, cut });
         self.cursor.note(&line.from);
         write(&line, text);
     }
@@ -149,7 +162,7 @@ mod tests {
 
     fn output(offset: u64, length: usize) -> LogLine {
         let from = Place { origin: Origin::Out, offset, next: offset + length as u64 + 1, part: 0 };
-        LogLine { from, entry: Entry::Output { text: "x".repeat(length), cut: 0 } }
+        LogLine::new(from, Entry::Output { text: "x".repeat(length), cut: 0 })
     }
 
     /// A gibibyte of output, and its log.
@@ -182,7 +195,7 @@ mod tests {
         let (mut log, at) = flood(path.clone());
         let from = Place { origin: Origin::Exit, offset: 0, next: 1, part: 0 };
         let status = crate::agent::log::Status::Done;
-        log.append(&[LogLine { from, entry: Entry::Ended { status, error: None } }]);
+        log.append(&[LogLine::new(from, Entry::Ended { status, error: None })]);
         let length = std::fs::metadata(&path).unwrap().len();
         assert!(length < BUDGET + RESERVE, "{length}");
         let lines = kept(&path);

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::desk::{Desk, News};
 use super::{Driver, LOOK_ANYWAY, now};
 use crate::engine::kernel::OPEN_QUESTIONS;
-use crate::engine::kernel::input::{Host, Input, Observed, Report};
+use crate::engine::kernel::input::{Host, Input, Observed, Report, Settled};
 use crate::model::command::Command;
 use crate::model::event::{Body, payload as p};
 use crate::model::id::SessionId;
@@ -81,6 +81,7 @@ impl Driver {
         }
         let mut paths = vec![self.book.store().folder.inbox_dir()];
         paths.extend(self.desks.values().map(|desk| desk.folder().0.clone()));
+        paths.extend(self.desks.values().flat_map(Desk::elsewhere));
         self.watch.want(&paths);
         true
     }
@@ -149,7 +150,24 @@ impl Driver {
         if let Some((delegation, step)) = self.step_of(session) {
             let at = now();
             let events = news.events(&delegation, &step, session);
+            let has_ended = events.iter().any(|event| matches!(event, Body::AgentEnded(_)));
+            for limited in news.limits() {
+                self.limited.extend(limited.until.map(|until| (limited.provider.clone(), until)));
+            }
             self.record(events.into_iter().map(|body| (at, body)).collect())?;
+            for (question, reason) in news.withdrawn() {
+                let (session, question) = (session.clone(), question.clone());
+                let how = Settled::Withdrawn(reason.to_owned());
+                self.take(Input::Report(Report::Settled { session, question, how }))?;
+            }
+            for (id, why) in news.refused() {
+                let (session, id, trouble) = (session.clone(), id.clone(), Some(why.to_owned()));
+                self.take(Input::Report(Report::Fed { session, id, trouble }))?;
+            }
+            if has_ended {
+                // Somebody may wait for it.
+                self.take(Input::Report(Report::Alive { session: session.clone() }))?;
+            }
             for asked in std::mem::take(&mut news.questions) {
                 if self.kernel.may_ask(session) {
                     self.take(Input::Report(Report::Asked(Box::new(asked))))?;
@@ -191,6 +209,8 @@ impl Driver {
                     boot_id: boot_id(),
                     channel,
                     remaining_ms,
+                    cli: self.desks.get(&session).and_then(Desk::cli),
+                    workspace: self.desks.get(&session).and_then(Desk::cwd),
                 };
                 Some(Report::Started { session, host })
             }

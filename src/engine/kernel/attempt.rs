@@ -6,6 +6,7 @@ use crate::model::command::Limits;
 use crate::model::event::{Body, payload as p};
 use crate::model::handoff::Outcome;
 use crate::model::id::{CommandId, DelegationId, SessionId, SubtaskId};
+use crate::model::time::Stamp;
 
 use super::Turn;
 use super::effect::{Effect, TimerKey};
@@ -21,6 +22,8 @@ const START_TRIES: u32 = 5;
 const SWEEP_AGAIN: u64 = 1_000;
 /// How often it is looked for at least.
 const SWEEP_AT_LEAST: u64 = 60_000;
+/// So long a step waits at least when its provider takes nothing more.
+const SHORTEST_HOLD: u64 = 1_000;
 /// So many processes are named.
 const MOST_NAMED: usize = 8;
 
@@ -29,6 +32,7 @@ enum End {
     Exited(Exit),
     Lost { pids: Vec<u32> },
     NotStarted { error: String },
+    Held { until: Stamp, why: String },
 }
 
 /// Whether a session ends for itself.
@@ -56,6 +60,7 @@ impl Turn<'_> {
         match report {
             Report::Started { session, host } => self.session_started(&session, &host),
             Report::NotStarted { session, error } => self.session_over(&session, End::NotStarted { error }),
+            Report::Held { session, until, why } => self.session_over(&session, End::Held { until, why }),
             Report::Exited { session, exit } => self.exited(&session, exit),
             Report::Gone { session } => self.gone(&session),
             Report::Swept { session, pids, left } => self.swept(&session, pids, &left),
@@ -125,6 +130,9 @@ impl Turn<'_> {
             deadline,
             timeout: timeout_ms.map(|whole| whole.div_ceil(1000)),
             channel: host.channel.then_some(true),
+            tool: host.cli.as_ref().map(|cli| cli.tool.clone()),
+            cli_session_id: host.cli.as_ref().map(|cli| cli.session.clone()),
+            workspace: host.workspace.clone(),
             ..Default::default()
         }));
         self.emit(Body::SubtaskStarted(begun));
@@ -247,6 +255,7 @@ impl Turn<'_> {
                 (reason, pids) = (Some("lost".to_owned()), found.clone());
             }
             End::NotStarted { error } => reason = Some(format!("did not start: {error}")),
+            End::Held { why, .. } => reason = Some(format!("not started yet: {why}")),
         }
         let ended = p::SessionEnded {
             session_id: at.session.clone(),
@@ -271,6 +280,7 @@ impl Turn<'_> {
         }
         match end {
             End::NotStarted { error } => self.start_refused(at, error),
+            End::Held { until, why } => self.hold_until(at, until, why),
             End::Lost { .. } => self.failed(at, "lost".into(), true, None),
             End::Exited(_) if expired => self.timed_out(at),
             End::Exited(exit) => match exit.verdict {
@@ -278,6 +288,7 @@ impl Turn<'_> {
                 Verdict::Partial { result } => self.completed(at, Some("partial"), result),
                 Verdict::Failed { error, retryable, result } => self.failed(at, error, retryable, result),
                 Verdict::TimedOut => self.timed_out(at),
+                Verdict::Limited { until, error } => self.hold_until(at, until, error),
             },
         }
     }
@@ -386,6 +397,13 @@ impl Turn<'_> {
         }
         let delay = backoff(&delegation.limits, task.refused_starts);
         self.retry_later(&at.delegation, at.index, delay, "start", Some(error));
+    }
+
+    /// Its provider takes nothing until then: it is tried again by itself, and that spends no retry.
+    fn hold_until(&mut self, at: &Place, until: Stamp, why: String) {
+        let delay = u64::try_from(until.since(self.tick.at).as_millis()).unwrap_or(u64::MAX);
+        // A limit that is over by now may be told by a clock that is late.
+        self.retry_later(&at.delegation, at.index, delay.max(SHORTEST_HOLD), "limit", Some(why));
     }
 
     fn retry_later(&mut self, id: &DelegationId, index: u32, delay: u64, cause: &str, why: Option<String>) {

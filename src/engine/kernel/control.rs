@@ -66,6 +66,7 @@ impl Turn<'_> {
             Verb::Pause { mode } => self.carry_out_pause(&command, *mode),
             Verb::Resume => self.carry_out_resume(&command),
             Verb::Cancel { .. } => self.carry_out_cancel(&command),
+            Verb::CancelAgent { agent_id, .. } => self.carry_out_stop(&command, agent_id),
             Verb::Skip { reason, result } => {
                 self.carry_out_skip(&command, reason.as_ref(), result.as_ref());
             }
@@ -112,7 +113,9 @@ impl Turn<'_> {
                 let count = processes(&pending.proofs);
                 ended(count, KNOWS_ORPHANS)
             }
-            Verb::Answer { .. } | Verb::Tell { .. } => {
+            // Whether its agent ended by itself or with its session: it has ended.
+            Verb::CancelAgent { .. } if count > 0 => "1 of 1 agent ended".into(),
+            Verb::Answer { .. } | Verb::Tell { .. } | Verb::CancelAgent { .. } => {
                 let gone = Refusal::new(Code::Gone, "The session ended before it could be told.");
                 self.refuse(&command, gone);
                 return;
@@ -160,6 +163,7 @@ impl Turn<'_> {
             Verb::Resume | Verb::Skip { .. } => below && matches!(command.verb, Verb::Cancel { .. }),
             Verb::Start { .. }
             | Verb::Cancel { .. }
+            | Verb::CancelAgent { .. }
             | Verb::Retry { .. }
             | Verb::Approve { .. }
             | Verb::Reject { .. }
@@ -269,6 +273,7 @@ impl Kernel {
             Verb::Raise { deadline, by_ms, .. } => self.check_raise(command, *deadline, *by_ms),
             Verb::Answer { question_id, .. } => self.check_answer(command, question_id),
             Verb::Tell { .. } => self.check_tell(command),
+            Verb::CancelAgent { .. } => self.check_stop(command),
             Verb::Approve { .. } | Verb::Reject { .. } | Verb::Rollback { .. } => {
                 let kind = command.verb.kind();
                 Err(Refusal::new(Code::Unsupported, format!("This engine cannot {kind} yet.")))

@@ -4,8 +4,10 @@ use std::fmt;
 
 use crate::model::command::Answer;
 use crate::model::event::Body;
-use crate::model::id::{CommandId, DelegationId, QuestionId, SessionId, SubtaskId};
+use crate::model::id::{AgentId, CommandId, DelegationId, QuestionId, SessionId, SubtaskId};
 use crate::model::time::Stamp;
+
+use super::input::Cli;
 
 /// What came of one input.
 #[must_use]
@@ -48,6 +50,8 @@ pub struct Launch {
     pub workspace: Option<String>,
     pub depth: u32,
     pub path: Vec<String>,
+    /// The agent's own session of an earlier attempt, and what to say there instead of the whole prompt.
+    pub resume: Option<(Cli, String)>,
     /// The time it has; its host keeps to it even when no engine runs.
     pub timeout_ms: Option<u64>,
     pub grace_ms: u64,
@@ -74,6 +78,7 @@ pub enum Order {
 pub enum Say {
     Answer { question: QuestionId, answer: Answer },
     Tell(String),
+    StopAgent(AgentId),
 }
 
 /// What a timer is for.

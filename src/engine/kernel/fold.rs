@@ -9,6 +9,7 @@ use crate::model::time::Stamp;
 
 use super::Kernel;
 use super::index::link;
+use super::input::Cli;
 use super::state::{Clock, Delegation, Parent, Pending, Phase, Session, State, Task};
 
 /// The mark of a step that ended only because its delegation did.
@@ -50,6 +51,8 @@ impl Kernel {
             Body::Archived(data) => self.archived(&data.delegation_id),
             Body::SessionIntended(data) => self.intended(data),
             Body::SessionStarted(data) => self.session_started(data),
+            Body::SessionNamed(data) => self.session_named(data),
+            Body::AgentEnded(data) => self.agent_ended(data),
             Body::SessionEnded(data) | Body::SessionLost(data) => self.session_ended(data),
             Body::Asked(data) => self.asked(data),
             Body::Answered(data) | Body::Withdrawn(data) => self.answered(data),
@@ -254,6 +257,30 @@ impl Kernel {
             session.channel = data.channel.unwrap_or(false);
             session.clock = Clock::running(data.deadline);
         }
+        task.cli = cli_of(data.tool.as_ref(), data.cli_session_id.as_ref()).or(task.cli.take());
+    }
+
+    fn session_named(&mut self, data: &p::SessionNamed) {
+        let Some((id, index)) = self.locate(&data.session_id) else { return };
+        if let Some(task) = self.task_mut(&id, index) {
+            task.cli = cli_of(data.tool.as_ref(), data.cli_session_id.as_ref()).or(task.cli.take());
+        }
+    }
+
+    /// Whoever cancelled an agent waits for its end.
+    fn agent_ended(&mut self, data: &p::AgentEnded) {
+        for pending in self.pending.values_mut() {
+            let is_it = |verb: &Verb| matches!(verb, Verb::CancelAgent { agent_id, .. } if *agent_id == data.agent_id);
+            if is_it(&pending.command.verb) && pending.waits.remove(&data.session_id) {
+                pending.proofs.push(Proof {
+                    delegation_id: Some(pending.command.delegation_id.clone()),
+                    subtask_id: pending.command.subtask_id.clone(),
+                    session_id: Some(data.session_id.clone()),
+                    did: Some(format!("agent {} ended", data.agent_id)),
+                    ..Proof::default()
+                });
+            }
+        }
     }
 
     fn session_ended(&mut self, data: &p::SessionEnded) {
@@ -395,11 +422,13 @@ impl Kernel {
         task.state = data.retry_at.map_or(State::Queued, |until| State::Backoff { until });
         task.ripe = false;
         task.epoch += 1;
-        let is_start = data.cause.as_deref() == Some("start");
-        task.refusal = data.reason.clone().filter(|_| is_start);
+        let was_held = matches!(data.cause.as_deref(), Some("start" | "limit"));
+        task.refusal = data.reason.clone().filter(|_| was_held);
         match data.cause.as_deref() {
             Some("failure") => task.retries += 1,
             Some("start") => task.refused_starts += 1,
+            // Its provider's limit is no failure of the step.
+            Some("limit") => {}
             Some(_) | None => (task.retries, task.refused_starts) = (0, 0),
         }
         if let Some(agent) = &data.agent_id {
@@ -409,6 +438,9 @@ impl Kernel {
             task.spec.model = Some(model.clone());
         }
         task.with_failure |= data.with_failure.unwrap_or(false);
+        if data.fresh == Some(true) {
+            task.cli = None;
+        }
         if let Some(session) = session {
             self.forget_session(&session);
         }
@@ -446,4 +478,8 @@ impl Kernel {
         self.brief.stopped.remove(session);
         self.brief.sweeping.remove(session);
     }
+}
+
+fn cli_of(tool: Option<&String>, session: Option<&String>) -> Option<Cli> {
+    Some(Cli { tool: tool?.clone(), session: session?.clone() })
 }

@@ -122,7 +122,7 @@ impl Kernel {
                 let asked = |task: &Task| task.session().is_some_and(|s| s.questions.contains(question_id));
                 return self.one_session(command, asked);
             }
-            Verb::Tell { .. } => return self.one_session(command, |_| true),
+            Verb::Tell { .. } | Verb::CancelAgent { .. } => return self.one_session(command, |_| true),
             Verb::Raise { .. } => return self.timed_hosts(command),
             Verb::Start { .. }
             | Verb::Retry { .. }

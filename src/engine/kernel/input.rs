@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::command::Command;
@@ -66,6 +67,8 @@ pub enum Report {
     Started { session: SessionId, host: Host },
     /// It was not started, and nothing of it runs.
     NotStarted { session: SessionId, error: String },
+    /// It was not started, since nothing is started on its provider until then.
+    Held { session: SessionId, until: Stamp, why: String },
     /// The agent has ended, as its host recorded.
     Exited { session: SessionId, exit: Exit },
     /// The host is gone without a record of the end.
@@ -94,6 +97,19 @@ pub struct Host {
     pub channel: bool,
     /// How much of its time is left, where the host tells.
     pub remaining_ms: Option<u64>,
+    /// The agent's own session, where that is known before it tells.
+    pub cli: Option<Cli>,
+    /// Where the agent works, where that is known.
+    pub workspace: Option<String>,
+}
+
+/// A session of an agent's own tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cli {
+    pub tool: String,
+    /// The id that the tool keeps it under.
+    pub session: String,
 }
 
 /// How an agent ended.
@@ -111,10 +127,23 @@ pub struct Exit {
 /// What an agent's end means, as its adapter judged.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
-    Done { result: Option<Box<Outcome>> },
-    Partial { result: Option<Box<Outcome>> },
-    Failed { error: String, retryable: bool, result: Option<Box<Outcome>> },
+    Done {
+        result: Option<Box<Outcome>>,
+    },
+    Partial {
+        result: Option<Box<Outcome>>,
+    },
+    Failed {
+        error: String,
+        retryable: bool,
+        result: Option<Box<Outcome>>,
+    },
     TimedOut,
+    /// Its provider takes nothing more until then: that is no failure of the step, and costs no retry.
+    Limited {
+        until: Stamp,
+        error: String,
+    },
 }
 
 /// What a host did on an order.

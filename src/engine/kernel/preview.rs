@@ -52,7 +52,9 @@ impl Kernel {
             let tasks = delegation.tasks.iter().filter(|task| ended_too || !task.is_ended());
             preview.subtasks.extend(tasks.map(|task| (id.clone(), task.spec.id.clone())));
         }
-        if descends || matches!(command.verb, Verb::Tell { .. } | Verb::Answer { .. }) {
+        if descends
+            || matches!(command.verb, Verb::Tell { .. } | Verb::Answer { .. } | Verb::CancelAgent { .. })
+        {
             preview.sessions.extend(reach.sessions.into_iter().map(|(session, ..)| session));
         }
         if let (Verb::Cancel { .. }, Some(step)) = (&command.verb, &command.subtask_id) {

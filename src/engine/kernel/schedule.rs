@@ -57,6 +57,7 @@ impl Turn<'_> {
             workspace: delegation.workspace.clone(),
             depth: delegation.depth,
             path,
+            resume: task.cli.clone().map(|cli| (cli, go_on(task))),
             timeout_ms: timeout(delegation, task),
             grace_ms: delegation.limits.grace_ms,
         };
@@ -94,6 +95,16 @@ fn prompt(delegation: &Delegation, task: &Task) -> String {
             let _ = write!(text, "\n\n{}", head(result));
         }
     }
+    text
+}
+
+/// Returns what an agent is told that goes on where its own session stopped.
+fn go_on(task: &Task) -> String {
+    let mut text = String::from("Your last attempt ended before the task was done.");
+    if let Some(error) = &task.error {
+        let _ = write!(text, " It ended so: {}", head(error));
+    }
+    text.push_str("\nGo on where it stopped, and finish the task.");
     text
 }
 

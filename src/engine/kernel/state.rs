@@ -12,6 +12,7 @@ use crate::model::status::StatusWord;
 use crate::model::time::Stamp;
 
 use super::index::{Mark, Tally};
+use super::input::Cli;
 
 /// One delegation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -105,6 +106,9 @@ pub struct Task {
     pub retryable: bool,
     /// The next attempt is told how the last one failed.
     pub with_failure: bool,
+    /// The session that the agent's own tool keeps of the last attempt: the next one may go on with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cli: Option<Cli>,
     /// Grows with each turn, so that a timer set before it is known to be late.
     pub epoch: u64,
     #[serde(skip)]
@@ -291,6 +295,7 @@ impl Task {
             refusal: None,
             retryable: false,
             with_failure: false,
+            cli: None,
             epoch: 0,
             dependants: Vec::new(),
             unmet: 0,

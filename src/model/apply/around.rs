@@ -11,7 +11,7 @@ use crate::model::fact::{EngineFact, SourceFact};
 use crate::model::id::CommandId;
 use crate::model::key::SourceId;
 use crate::model::node::Node;
-use crate::model::{Engine, Model, Source, text};
+use crate::model::{Engine, Limit, Model, Source, text};
 
 /// How many receipts are kept; of more, the oldest that are final go.
 const RECEIPTS: usize = 256;
@@ -65,6 +65,7 @@ impl Model {
                 epoch,
                 since: told.at,
                 why: None,
+                limits: known.limits.clone(),
             },
             EngineFact::Stopped { why } => Engine {
                 running: false,
@@ -72,6 +73,14 @@ impl Model {
                 why: why.as_deref().map(text::line),
                 ..known.clone()
             },
+            EngineFact::Limited { provider, until, reason } => {
+                let mut engine = known.clone();
+                // A limit that was over when this one came is none any more.
+                engine.limits.retain(|_, limit| told.at.is_none_or(|at| limit.until > at));
+                let reason = reason.as_deref().map(text::line);
+                engine.limits.insert(text::line(&provider), Limit { until, reason });
+                engine
+            }
         };
         delta.around |= *known != engine;
         *known = engine;

@@ -130,7 +130,7 @@ payloads! {
     SubtaskRetried {
         delegation_id: DelegationId, subtask_id: SubtaskId;
         attempt: u32, max_attempts: u32, agent_id: String, model: String, reason: String, retry_at: Stamp,
-        cause: String, with_failure: bool,
+        cause: String, with_failure: bool, fresh: bool,
     }
     /// `delegation:subtask-skipped`
     SubtaskSkipped {
@@ -141,7 +141,8 @@ payloads! {
     AgentStarted {
         session_id: SessionId, agent_id: AgentId;
         parent_agent_id: AgentId, delegation_id: DelegationId, subtask_id: SubtaskId, title: String,
-        agent_type: String, provider: String, model: String, tool_use_id: String,
+        agent_type: String, provider: String, model: String, tool_use_id: String, tool: String, background: bool,
+        task: String,
     }
     /// `agent:progress`
     AgentProgress {
@@ -174,6 +175,12 @@ payloads! {
         session_id: SessionId;
         delegation_id: DelegationId, subtask_id: SubtaskId, attempt: u32, pid: u32, pid_start: u64,
         boot_id: String, cli_session_id: String, tool: String, deadline: Stamp, timeout: u64, channel: bool,
+        workspace: String,
+    }
+    /// `session:named`: what the agent's own tool told of its session after it started
+    SessionNamed {
+        session_id: SessionId;
+        delegation_id: DelegationId, subtask_id: SubtaskId, cli_session_id: String, tool: String, model: String,
     }
     /// `session:lost`, `session:ended`
     SessionEnded {
@@ -198,6 +205,9 @@ payloads! {
         kind: String, code: String, reason: String, delegation_id: DelegationId, subtask_id: SubtaskId,
         digest: String,
     }
+
+    /// `provider:limited`: nothing is started on this provider until then
+    ProviderLimited { provider: String; until: Stamp, reason: String, session_id: SessionId }
 
     /// `engine:started`, `recovered`, `stopped`
     EngineTurn {;

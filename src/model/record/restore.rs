@@ -24,7 +24,8 @@ pub fn model_facts(record: ModelRecord, source: SourceId, out: &mut Vec<Fact>) {
     for receipt in record.receipts {
         receipt_facts(receipt, source, out);
     }
-    let engine = record.engine;
+    let mut engine = record.engine;
+    let limits = std::mem::take(&mut engine.limits);
     if engine.since.is_some() || engine.running {
         let started = EngineFact::Started {
             pid: engine.pid,
@@ -36,6 +37,11 @@ pub fn model_facts(record: ModelRecord, source: SourceId, out: &mut Vec<Fact>) {
             let stopped = EngineFact::Stopped { why: engine.why.map(Into::into) };
             out.push(Fact { source, at: engine.since, about: About::Engine(stopped) });
         }
+    }
+    for (provider, limit) in limits {
+        let (provider, reason) = (provider.into(), limit.reason.map(Into::into));
+        let limited = EngineFact::Limited { provider, until: limit.until, reason };
+        out.push(Fact { source, at: None, about: About::Engine(limited) });
     }
     let settings = record.settings.into_iter().map(About::Settings);
     let anomalies = record.anomalies.into_iter().map(About::Anomaly);

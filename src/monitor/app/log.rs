@@ -206,8 +206,18 @@ impl Log {
                 let error = error.map(|error| text::lines(&error).into());
                 What::Ended { word: word(status), error }
             }
-            // These are in the tree already.
-            Entry::Progress { .. } | Entry::Usage(_) => return,
+            Entry::Limited(limited) => {
+                What::Output(format!("{}: {}", text::line(&limited.provider), text::lines(&limited.text)))
+            }
+            // These are in the tree already, or nothing for a person.
+            Entry::Progress { .. }
+            | Entry::Usage(_)
+            | Entry::Withdrawn { .. }
+            | Entry::Answered { .. }
+            | Entry::Named(_)
+            | Entry::AgentStarted(_)
+            | Entry::AgentEnded { .. }
+            | Entry::Unknown { .. } => return,
         };
         if !self.join(&what) {
             self.entries.push_back(Shown { at: line.at, what });
@@ -253,7 +263,8 @@ impl Log {
 fn word(status: crate::agent::log::Status) -> &'static str {
     match status {
         crate::agent::log::Status::Done => "done",
-        crate::agent::log::Status::Failed => "failed",
+        crate::agent::log::Status::Failed | crate::agent::log::Status::FailedForGood => "failed",
+        crate::agent::log::Status::Limited => "limited",
         crate::agent::log::Status::Cancelled => "cancelled",
         crate::agent::log::Status::TimedOut => "timed-out",
     }

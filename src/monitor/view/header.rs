@@ -13,7 +13,7 @@ use crate::model::key::SourceKind;
 use crate::model::node::NodeKind;
 use crate::model::status::StatusWord;
 use crate::model::{Model, Source};
-use crate::report::measure::{cost, spent_tokens, tokens};
+use crate::report::measure::{cost, spent_tokens, time_of_day, tokens};
 use crate::report::text::{is_in_trouble, symbol};
 
 type Piece = (String, Style);
@@ -167,6 +167,7 @@ fn rest(scene: &Scene<'_>) -> Vec<Piece> {
     let header = scene.style(Role::Header);
     let totals = &scene.ui.totals;
     let mut pieces = Vec::new();
+    pieces.extend(limits(scene));
     let mut count = |count: u32, words: &str, role: Role| {
         if count > 0 {
             pieces.push((format!("{count} {words}  "), header.patch(scene.style(role))));
@@ -185,4 +186,13 @@ fn rest(scene: &Scene<'_>) -> Vec<Piece> {
         pieces.push((format!("{arrow}{}/min ", tokens(rate)), header.patch(scene.style(Role::Dim))));
     }
     pieces
+}
+
+/// The providers that take nothing more, and until when: that is why nothing new begins.
+fn limits(scene: &Scene<'_>) -> Vec<Piece> {
+    let style = scene.style(Role::Header).patch(scene.style(Role::Warn));
+    let limits = scene.model.sources().flat_map(|(_, source)| &source.engine.limits);
+    let hold = limits.filter(|(_, limit)| limit.until > scene.now);
+    hold.map(|(provider, limit)| (format!("{provider} limit until {}  ", time_of_day(limit.until)), style))
+        .collect()
 }

@@ -52,6 +52,8 @@ pub(super) struct Work {
 struct Ending {
     reason: Reason,
     kill_at: Instant,
+    /// It was told to stop by its own channel: until then its processes are not asked to end.
+    ask_at: Option<Instant>,
     /// The orders that wait for it.
     orders: Vec<(String, &'static str)>,
     reached: BTreeSet<Process>,
@@ -95,7 +97,8 @@ impl Work {
             }
             self.list();
             let now = Instant::now();
-            let ending = self.ending.as_ref().map(|ending| ending.kill_at.saturating_duration_since(now));
+            let next = self.ending.as_ref().map(|ending| ending.ask_at.unwrap_or(ending.kill_at));
+            let ending = next.map(|next| next.saturating_duration_since(now));
             let longest = ending.or_else(|| self.clock.left(now));
             self.wake.wait(longest, self.feeder.waits_for());
         }
@@ -146,7 +149,10 @@ impl Work {
             }
             What::Freeze => self.freeze(id, true),
             What::Continue => self.go_on(id, word),
-            What::End { grace_ms } => {
+            What::End { grace_ms, patience_ms: Some(patience) } if self.may_wait() => {
+                self.wait_for_the_end(self.grace(grace_ms), Duration::from_millis(patience), (id, word));
+            }
+            What::End { grace_ms, .. } => {
                 self.begin_to_end(Reason::Ended, self.grace(grace_ms), Some((id, word)));
             }
             What::Kill => self.begin_to_end(Reason::Ended, Duration::ZERO, Some((id, word))),
@@ -217,17 +223,50 @@ impl Work {
         let ending = self.ending.get_or_insert(Ending {
             reason: if self.family.ended.is_some() { Reason::Exited } else { reason },
             kill_at,
+            ask_at: None,
             orders: Vec::new(),
             reached: BTreeSet::new(),
         });
-        ending.kill_at = ending.kill_at.min(kill_at);
+        (ending.kill_at, ending.ask_at) = (ending.kill_at.min(kill_at), None);
         ending.orders.extend(order);
         if !grace.is_zero() {
             ending.reached.extend(reach::ask_to_end(&mut || self.family.find()).found);
         }
     }
 
+    /// Returns whether the agent can end by its own doing.
+    fn may_wait(&self) -> bool {
+        self.ending.is_none() && self.family.ended.is_none()
+    }
+
+    /// Begins an end that is the agent's own doing at first: all go on, so that they can, and who they are is noted.
+    fn wait_for_the_end(&mut self, grace: Duration, patience: Duration, order: (String, &'static str)) {
+        let now = Instant::now();
+        self.clock.go_on(now);
+        self.freezing = None;
+        let reached = reach::resume(&mut || self.family.find(), &self.frozen).found;
+        self.frozen.clear();
+        let ask_at = now.checked_add(patience).unwrap_or(now);
+        self.ending = Some(Ending {
+            reason: Reason::Ended,
+            kill_at: ask_at.checked_add(grace).unwrap_or(ask_at),
+            ask_at: Some(ask_at),
+            orders: vec![order],
+            reached,
+        });
+    }
+
+    /// What did not end by its own doing is asked to; also what the agent leaves behind when it has ended.
+    fn ask_the_rest(&mut self) {
+        let has_left = self.family.ended.is_some();
+        let Some(ending) = &mut self.ending else { return };
+        if ending.ask_at.take_if(|at| has_left || *at <= Instant::now()).is_some() && !self.family.is_gone() {
+            ending.reached.extend(reach::ask_to_end(&mut || self.family.find()).found);
+        }
+    }
+
     fn keep_time(&mut self) {
+        self.ask_the_rest();
         let now = Instant::now();
         if self.ending.is_none() && self.clock.left(now).is_some_and(|left| left.is_zero()) {
             self.begin_to_end(Reason::Deadline, self.grace(None), None);

@@ -6,6 +6,7 @@ use super::delegation::ended;
 use super::{Teller, report, step};
 use crate::model::event::payload as p;
 use crate::model::fact::{Action, Clock, Description, NodeFact, StatusReport, UsageReport, session};
+use crate::model::handoff::Handoff;
 use crate::model::id::{AgentId, SessionId};
 use crate::model::key::{Keys, NodeKey};
 use crate::model::name::Name;
@@ -109,6 +110,9 @@ impl Teller<'_> {
         if let Some(call) = data.tool_use_id {
             keys = keys.and(NodeKey::ToolUse(call.into()));
         }
+        if let Some(tool) = data.tool {
+            keys = keys.and(NodeKey::CliAgent(tool.into(), data.agent_id.as_str().into()));
+        }
         if let (Some(delegation), Some(subtask)) = (&data.delegation_id, &data.subtask_id) {
             let around = step(delegation, subtask, Some(&data.session_id));
             self.node(around, NodeFact::Seen(NodeKind::Subtask));
@@ -116,6 +120,10 @@ impl Teller<'_> {
         self.node(keys.clone(), NodeFact::Seen(NodeKind::Agent));
         if let Some(parent) = &data.parent_agent_id {
             self.node(keys.clone(), NodeFact::Under(agent(&data.session_id, parent)));
+        }
+        if let Some(task) = data.task {
+            let handoff = Handoff { context: Some(task), ..Handoff::default() };
+            self.node(keys.clone(), NodeFact::HandedOff(Box::new(handoff)));
         }
         let description = Description {
             title: data.title,
@@ -208,7 +216,25 @@ impl Teller<'_> {
             ..Attempt::default()
         };
         self.finish_by(&keys, data.deadline);
+        if data.workspace.is_some() {
+            let description = Description { workspace: data.workspace, ..Description::default() };
+            self.node(keys.clone(), NodeFact::Described(Box::new(description)));
+        }
         self.node(keys, NodeFact::Attempted(Box::new(attempt)));
+    }
+
+    /// Tells under which id the agent's own tool keeps the session: what is read of its files joins the same node.
+    pub(super) fn session_named(&mut self, data: p::SessionNamed) {
+        let mut keys = Keys::from(session(&data.session_id));
+        if let (Some(delegation), Some(subtask)) = (&data.delegation_id, &data.subtask_id) {
+            keys = step(delegation, subtask, Some(&data.session_id));
+        }
+        if let (Some(tool), Some(id)) = (data.tool, data.cli_session_id) {
+            keys = keys.and(NodeKey::CliSession(tool.into(), id.into()));
+        }
+        let model_effective = data.model.map(Into::into);
+        let description = Description { model_effective, ..Description::default() };
+        self.node(keys, NodeFact::Described(Box::new(description)));
     }
 
     pub(super) fn session_ended(&mut self, data: p::SessionEnded, name: &'static str) {

@@ -189,13 +189,13 @@ impl Folded {
             NodeFact::HandedOff(_)
             | NodeFact::Decided(_)
             | NodeFact::Attempted(_)
+            | NodeFact::Runs(_)
             | NodeFact::Budgeted(_)
             | NodeFact::Quality(_)
             | NodeFact::Asked(_)
             | NodeFact::Settled(_)
             | NodeFact::Happened(_)
-            | NodeFact::Gone
-            | NodeFact::Runs(_) => debug_assert!(false, "no trail says this"),
+            | NodeFact::Gone => debug_assert!(false, "no trail says this"),
         }
     }
 

@@ -49,7 +49,7 @@ pub(super) fn named(delegation: &Delegation, command: &Command) -> Vec<u32> {
 
 impl Turn<'_> {
     pub(super) fn carry_out_retry(&mut self, command: &Command) {
-        let Verb::Retry { with_failure, agent, model } = &command.verb else { return };
+        let Verb::Retry { with_failure, agent, model, fresh } = &command.verb else { return };
         let Some(delegation) = self.kernel.delegations.get(&command.delegation_id) else { return };
         let by_name = command.subtask_id.is_some();
         let again = named(delegation, command).into_iter();
@@ -69,6 +69,7 @@ impl Turn<'_> {
                 reason: command.by.as_ref().map(|by| format!("asked for by {by}")),
                 cause: Some("person".into()),
                 with_failure: with_failure.then_some(true),
+                fresh: fresh.then_some(true),
                 ..Default::default()
             };
             self.emit(Body::SubtaskRetried(retried));

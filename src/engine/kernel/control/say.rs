@@ -2,7 +2,7 @@
 
 use crate::model::command::{Answer, Command, Verb};
 use crate::model::event::{Body, payload as p};
-use crate::model::id::{CommandId, QuestionId, SessionId};
+use crate::model::id::{AgentId, CommandId, QuestionId, SessionId};
 
 use super::super::effect::{Effect, Say};
 use super::super::spec::{Code, Refusal};
@@ -77,6 +77,16 @@ impl Kernel {
     }
 }
 
+impl Kernel {
+    pub(super) fn check_stop(&self, command: &Command) -> Result<(), Refusal> {
+        if command.subtask_id.is_none() {
+            let reason = "An agent is named by its step too: DELEGATION/STEP/AGENT.";
+            return Err(Refusal::new(Code::Invalid, reason));
+        }
+        self.check_tell(command)
+    }
+}
+
 fn check_channel(session: &Session) -> Result<(), Refusal> {
     if session.stop.is_some() || session.phase != Phase::Started {
         return Err(conflict(format!("{} is starting or being ended.", session.id)));
@@ -99,6 +109,10 @@ impl Turn<'_> {
         self.feed(command, &Say::Tell(text.to_owned()));
     }
 
+    pub(super) fn carry_out_stop(&mut self, command: &Command, agent: &AgentId) {
+        self.feed(command, &Say::StopAgent(agent.clone()));
+    }
+
     fn feed(&mut self, command: &Command, say: &Say) {
         let Some(pending) = self.kernel.pending.get(&command.id) else { return };
         for session in &pending.waits {
@@ -115,6 +129,10 @@ impl Turn<'_> {
         let command = pending.command.clone();
         if let Some(trouble) = trouble {
             self.refuse(&command, Refusal::new(Code::Gone, format!("It could not be told: {trouble}")));
+            return;
+        }
+        if let Verb::CancelAgent { .. } = &command.verb {
+            // Asked; done when the agent has ended.
             return;
         }
         if let Verb::Answer { question_id, answer } = &command.verb {

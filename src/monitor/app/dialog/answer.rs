@@ -105,6 +105,7 @@ fn verb(form: &Form, control: Control) -> Result<Verb, String> {
             with_failure: form.chosen(HOW) == Some("failure"),
             agent: agent(form),
             model: form.typed(MODEL),
+            fresh: form.chosen(HOW) == Some("fresh"),
         },
         Control::Skip => Verb::Skip { reason, result: form.typed(RESULT) },
         Control::Approve => {

@@ -94,6 +94,7 @@ fn of_one(model: &Model, ix: NodeIx, target: &Target) -> Vec<Choice> {
     let mut how = vec![
         Choice::new("retry", "retry", "the same prompt, a fresh clock"),
         Choice::new("failure", "retry with the failure", "the error's output is added to the prompt"),
+        Choice::new("fresh", "retry from the beginning", "its agent does not go on with its own session"),
     ];
     if target.step.is_some() {
         how.push(Choice::new("skip", "skip", "go on without it"));
@@ -138,7 +139,7 @@ pub fn commands(form: &Form, failed: &Failed) -> Result<Vec<(Target, Verb)>, Str
     let own = |label: &Label| form.chosen(label).filter(|word| !word.is_empty());
     let is_for_all = failed.steps.iter().all(|(label, _)| own(label).is_none());
     // To the whole: what was cut off when it ended comes back with it.
-    if is_for_all && failed.is_over && matches!(all, "retry" | "failure") {
+    if is_for_all && failed.is_over && matches!(all, "retry" | "failure" | "fresh") {
         return Ok(verb(form, all).map(|verb| (failed.target.clone(), verb)).into_iter().collect());
     }
     let each = failed.steps.iter().filter_map(|(label, target)| {
@@ -153,9 +154,12 @@ fn verb(form: &Form, word: &str) -> Option<Verb> {
     Some(match word {
         "skip" => Verb::Skip { reason, result: None },
         "accept" => Verb::Accept { reason },
-        "retry" | "failure" => {
-            Verb::Retry { with_failure: word == "failure", agent: agent(form), model: form.typed(MODEL) }
-        }
+        "retry" | "failure" | "fresh" => Verb::Retry {
+            with_failure: word == "failure",
+            agent: agent(form),
+            model: form.typed(MODEL),
+            fresh: word == "fresh",
+        },
         _ => return None,
     })
 }

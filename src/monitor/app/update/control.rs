@@ -216,6 +216,10 @@ pub fn signal(ui: &mut Ui, cx: Ctx<'_>, what: Control, processes: Vec<Signalled>
 }
 
 fn command(ui: &mut Ui, cx: Ctx<'_>, target: &Target, verb: Verb) -> Command {
+    let verb = match (&target.agent, verb) {
+        (Some(agent), Verb::Cancel { reason, .. }) => Verb::CancelAgent { agent_id: agent.clone(), reason },
+        (_, verb) => verb,
+    };
     Command {
         id: ui.next_command_id(),
         verb,

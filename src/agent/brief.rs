@@ -1,0 +1,54 @@
+//! What an adapter must know of a session besides its streams: `agent.json` in the session's folder.
+//!
+//! It is written before the agent starts, so that an engine that comes later reads the session with the same
+//! adapter, whatever the configuration says by then.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::Adapter;
+use super::claude::live::ClaudeAdapter;
+use super::command::CommandAdapter;
+use super::kind::Kind;
+
+/// The file's name.
+pub const FILE: &str = "agent.json";
+
+/// What an adapter must know of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Brief {
+    /// What kind of agent it is.
+    pub kind: Kind,
+    /// What the agent is asked, where it is told so on stdin.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub prompt: String,
+    /// The id that the tool itself gives the session, where that is known before it starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Where the tool keeps its own files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home: Option<PathBuf>,
+    /// Where the agent works.
+    #[serde(default)]
+    pub cwd: PathBuf,
+}
+
+impl Brief {
+    /// Returns the brief of an agent of which no more needs to be known.
+    pub fn of(kind: Kind) -> Self {
+        Self { kind, prompt: String::new(), session: None, home: None, cwd: PathBuf::new() }
+    }
+
+    /// Returns the adapter that reads the session.
+    pub fn adapter(&self) -> Box<dyn Adapter> {
+        match self.kind {
+            Kind::Claude => Box::new(ClaudeAdapter::new(self.clone())),
+            // The others cannot be started yet; a session of theirs is of a later release, and read as it comes.
+            Kind::Command | Kind::Simulated | Kind::Codex | Kind::OpenCode | Kind::Gemini | Kind::Acp => {
+                Box::<CommandAdapter>::default()
+            }
+        }
+    }
+}
