@@ -11,6 +11,7 @@
 //! | [`store`] | the state folder: journal, snapshot, history, inbox, lock |
 //! | [`agent`] | what is known of each kind of agent: how it is started, what its stream says |
 //! | [`process`] | processes of this machine: trees of them, signals that hit the right one |
+//! | [`worktree`] | a git work tree for each step that has its own, and what it changed brought back |
 //! | [`session`] | the session host, and the files between host and engine |
 //! | [`source`] | bytes to facts: our journal, plain stores, the watcher, the tail and the whole-file reader |
 //! | [`engine`] | the writer's side: the book that keeps journal, model, snapshot and views in step |
@@ -23,7 +24,7 @@
 //! | [`cli`] | one file a command |
 //!
 //! Arrows point one way: `cli → {monitor, serve, shot} → {control, report, engine} → {source, session} → {agent,
-//! store, process} → model`.
+//! store, process, worktree} → model`.
 //! ARCHITECTURE.md has the map.
 
 pub mod agent;
@@ -40,3 +41,4 @@ pub mod shot;
 pub mod source;
 pub mod store;
 pub mod synth;
+pub mod worktree;

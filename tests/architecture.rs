@@ -12,9 +12,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("store", &["model"]),
     ("agent", &["model"]),
     ("process", &[]),
+    ("worktree", &["store", "model"]),
     ("session", &["process", "agent", "store", "model"]),
     ("source", &["process", "agent", "store", "model"]),
-    ("engine", &["process", "source", "session", "agent", "store", "model"]),
+    ("engine", &["worktree", "process", "source", "session", "agent", "store", "model"]),
     ("report", &["model"]),
     ("control", &["model"]),
     ("monitor", &["report", "control", "source", "session", "agent", "store", "model"]),
@@ -62,7 +63,7 @@ fn room(name: &str) -> Vec<PathBuf> {
 fn arrows_point_one_way() {
     let rooms = [
         "model", "synth", "store", "agent", "process", "session", "source", "engine", "report", "serve",
-        "control", "monitor", "shot", "cli",
+        "control", "monitor", "shot", "cli", "worktree",
     ];
     for (name, may_use) in MAY_USE {
         for file in room(name) {

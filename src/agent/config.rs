@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::run::{Run, Stdin};
+use crate::model::worktree::Isolation;
 
 /// The file of the session's folder that holds the prompt.
 const PROMPT: &str = "prompt";
@@ -45,6 +46,9 @@ pub struct AgentConfig {
     /// The model of a step that names none.
     #[serde(default)]
     pub model: Option<String>,
+    /// Whether its steps work in work trees of their own.
+    #[serde(default)]
+    pub isolation: Option<Isolation>,
 }
 
 /// The kinds of agents.
@@ -133,7 +137,16 @@ impl AgentConfig {
     /// Returns an agent of a kind that needs no more to be known.
     pub fn of_kind(kind: Kind) -> Self {
         let (command, prompt) = (CommandLine::default(), PromptBy::default());
-        Self { kind, command, prompt, listens: false, env: Vec::new(), cwd: None, model: None }
+        Self {
+            kind,
+            command,
+            prompt,
+            listens: false,
+            env: Vec::new(),
+            cwd: None,
+            model: None,
+            isolation: None,
+        }
     }
 
     /// Returns how to run this agent for what is asked.

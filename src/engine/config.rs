@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::agent::config::{AgentConfig, Kind};
+use crate::model::worktree::{AfterIsolation, Isolation};
 
 /// The file's name.
 pub const FILE: &str = "quarterdeck.toml";
@@ -21,6 +22,10 @@ pub struct Config {
     pub agents: BTreeMap<String, AgentConfig>,
     /// The agent of a step that names none.
     pub default_agent: Option<String>,
+    /// Whether steps work in work trees of their own; else only those that may meet another do.
+    pub isolation: Option<Isolation>,
+    /// What becomes of what they changed there.
+    pub after_isolation: Option<AfterIsolation>,
     /// How many agents of all delegations together may work at once.
     pub max_concurrent: Option<u32>,
     /// How deep delegations may be handed down.

@@ -11,6 +11,7 @@ mod carry;
 mod cut;
 mod desk;
 mod log;
+mod trees;
 mod watching;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -86,6 +87,7 @@ pub struct Driver {
     unseen: BTreeSet<SessionId>,
     /// What sweeps came to: each is made on a thread of its own, as what does not end can take it long.
     swept: (Sender<Report>, Receiver<Report>),
+    trees: trees::Trees,
     /// Some agent printed more than is read in one turn.
     behind: bool,
     watch: Watch,
@@ -166,6 +168,7 @@ impl Driver {
             inputs: VecDeque::new(),
             unseen: BTreeSet::new(),
             swept: channel(),
+            trees: trees::Trees::default(),
             behind: false,
             watch,
             rang: true,
@@ -241,6 +244,7 @@ impl Driver {
         self.notice_sleep();
         self.ring_timers();
         self.inputs.extend(self.swept.1.try_iter().map(Input::Report));
+        self.take_trees()?;
         while let Some(input) = self.inputs.pop_front() {
             self.take(input)?;
         }
@@ -257,6 +261,7 @@ impl Driver {
             other => other?,
         };
         self.forget_env(&leaving);
+        self.forget_trees(&leaving);
         self.record(leaving)?;
         let _ = self.book.advance(now);
         let kernel = &self.kernel;
@@ -322,6 +327,7 @@ impl Driver {
     fn is_idle(&self) -> bool {
         let Some(after) = self.world.idle_after else { return false };
         let is_quiet = self.desks.is_empty() && self.timers.is_empty() && self.inputs.is_empty();
+        let is_quiet = is_quiet && self.trees.is_quiet();
         let is_alone = self.events.receiver_count() == 0 && self.door.visits().last().elapsed() >= after;
         is_quiet
             && is_alone

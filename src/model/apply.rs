@@ -111,6 +111,7 @@ impl Model {
             NodeFact::Used(report) => self.use_tokens(ix, *report, told, delta),
             NodeFact::Budgeted(budget) => self.budget(ix, budget, delta),
             NodeFact::Returned(outcome) => self.return_outcome(ix, outcome, delta),
+            NodeFact::Worked(tree) => self.work_in(ix, tree, delta),
             NodeFact::Quality(quality) => self.rate(ix, quality, delta),
             NodeFact::Asked(question) => self.ask(ix, *question, told, delta),
             NodeFact::Settled(question) => self.settle_question(ix, &question, told, delta),

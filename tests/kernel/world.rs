@@ -197,6 +197,7 @@ impl World {
                         self.late.push((key, old));
                     }
                 }
+                Effect::Tree { .. } => {}
                 Effect::Sweep { session } => {
                     let host = self.hosts.entry(session.clone()).or_insert_with(|| absent(&session));
                     host.sweeps += 1;

@@ -7,8 +7,9 @@ use serde_json::Value;
 use crate::model::command::Command;
 use crate::model::event::payload::Asked;
 use crate::model::handoff::Outcome;
-use crate::model::id::{CommandId, QuestionId, SessionId};
+use crate::model::id::{CommandId, DelegationId, QuestionId, SessionId, SubtaskId};
 use crate::model::time::Stamp;
+use crate::model::worktree::WorkTree;
 
 use super::effect::TimerKey;
 
@@ -80,6 +81,13 @@ pub enum Report {
     Asked(Box<Asked>),
     /// A question needs no answer any more.
     Settled { session: SessionId, question: QuestionId, how: Settled },
+    /// What became of a step's work tree, or why nothing did.
+    Tree {
+        delegation: DelegationId,
+        subtask: SubtaskId,
+        command: Option<CommandId>,
+        tree: Result<Box<WorkTree>, String>,
+    },
     /// A sign of life.
     Alive { session: SessionId },
 }
@@ -94,6 +102,8 @@ pub struct Host {
     pub channel: bool,
     /// How much of its time is left, where the host tells.
     pub remaining_ms: Option<u64>,
+    /// Where its agent works, where that is news.
+    pub tree: Option<Box<WorkTree>>,
 }
 
 /// How an agent ended.

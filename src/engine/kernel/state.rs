@@ -10,6 +10,7 @@ use crate::model::event::payload::Proof;
 use crate::model::id::{DelegationId, QuestionId, SessionId, SubtaskId, TaskId};
 use crate::model::status::StatusWord;
 use crate::model::time::Stamp;
+use crate::model::worktree::{Isolation, WorkTree};
 
 use super::index::{Mark, Tally};
 
@@ -22,6 +23,8 @@ pub struct Delegation {
     pub born: u64,
     pub task_id: Option<TaskId>,
     pub workspace: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
     pub parent: Option<Parent>,
     pub depth: u32,
     pub path: Vec<String>,
@@ -105,6 +108,9 @@ pub struct Task {
     pub retryable: bool,
     /// The next attempt is told how the last one failed.
     pub with_failure: bool,
+    /// Where it works, once it has begun; what became of what it changed there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<Box<WorkTree>>,
     /// Grows with each turn, so that a timer set before it is known to be late.
     pub epoch: u64,
     #[serde(skip)]
@@ -179,6 +185,9 @@ pub struct Pending {
     pub proofs: Vec<Proof>,
     /// How many steps it ended that had not begun.
     pub unstarted: u32,
+    /// The steps of its delegation whose work trees must still be seen to.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub trees: BTreeSet<SubtaskId>,
 }
 
 /// What is remembered of a command, so that it never acts twice.
@@ -291,6 +300,7 @@ impl Task {
             refusal: None,
             retryable: false,
             with_failure: false,
+            tree: None,
             epoch: 0,
             dependants: Vec::new(),
             unmet: 0,

@@ -8,6 +8,7 @@ use crate::model::handoff::{Decision, Handoff, Outcome};
 use crate::model::id::{QuestionId, SubtaskId};
 use crate::model::node::{Attempt, Moment, More, Node, Question, Running, make_room};
 use crate::model::status::Status;
+use crate::model::worktree::WorkTree;
 use crate::model::{Model, NodeIx, text};
 
 impl Model {
@@ -83,6 +84,11 @@ impl Model {
             self.set_status(ix, told, delta);
             self.set_alarm(ix);
         }
+    }
+
+    pub(super) fn work_in(&mut self, ix: NodeIx, mut tree: Box<WorkTree>, delta: &mut Delta) {
+        tree.clean();
+        self.change_more(ix, delta, |more| set(&mut more.tree, Some(tree)));
     }
 
     pub(super) fn budget(&mut self, ix: NodeIx, budget: Budget, delta: &mut Delta) {
