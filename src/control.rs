@@ -9,6 +9,7 @@ use crate::model::id::{DelegationId, SubtaskId};
 use crate::model::key::{NodeKey, SourceId, SourceKind};
 use crate::model::node::{Node, NodeKind};
 use crate::model::status::StatusWord;
+use crate::model::worktree::TreeState;
 use crate::model::{Model, NodeIx};
 
 /// What a person can ask for.
@@ -26,6 +27,8 @@ pub enum Control {
     Tell,
     Accept,
     Raise,
+    /// Merge, keep or discard what it changed in a work tree of its own.
+    Settle,
 }
 
 impl Control {
@@ -44,6 +47,7 @@ impl Control {
             Self::Tell => "tell",
             Self::Accept => "accept",
             Self::Raise => "raise",
+            Self::Settle => "settle",
         }
     }
 }
@@ -127,7 +131,8 @@ fn signalled(model: &Model, node: &Node, what: Control) -> Option<Result<Signall
         | Control::Answer
         | Control::Tell
         | Control::Accept
-        | Control::Raise => Some(foreign(model, node)),
+        | Control::Raise
+        | Control::Settle => Some(foreign(model, node)),
     };
     Some(match refused {
         Some(why) => Err(why),
@@ -205,6 +210,14 @@ fn state_allows(node: &Node, target: &Target, what: Control) -> Result<(), Strin
         }
         Control::Raise if is_over => refuse("Only what is live has a deadline to raise."),
         Control::Raise if node.clocks.finish_by.is_none() => Err("It has no deadline.".into()),
+        Control::Settle if !is_over => refuse("Only the work tree of what is over can be settled."),
+        Control::Settle => match node.more().and_then(|more| more.tree.as_deref()) {
+            Some(tree) if tree.state.is_open() => Ok(()),
+            Some(tree) if tree.state != TreeState::None => {
+                Err(format!("Its work tree is {} already.", tree.state.as_str()))
+            }
+            Some(_) | None => Err("It has no work tree of its own.".into()),
+        },
         Control::Pause
         | Control::Drain
         | Control::Resume

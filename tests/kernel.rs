@@ -16,5 +16,7 @@ mod props;
 mod questions;
 #[path = "kernel/rules.rs"]
 mod rules;
+#[path = "kernel/trees.rs"]
+mod trees;
 #[path = "kernel/world.rs"]
 mod world;

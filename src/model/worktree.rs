@@ -152,7 +152,9 @@ impl WorkTree {
         }
         self.reason = self.reason.take().map(|text| text::lines(&text).into());
         for list in [&mut self.files, &mut self.conflicts] {
-            list.iter_mut().for_each(|path| *path = text::line(path).into());
+            for path in list.iter_mut() {
+                *path = text::line(path).into();
+            }
         }
     }
 }

@@ -83,7 +83,8 @@ impl Stage<'_> {
             return Ok(());
         }
         if let Some(parent) = target.parent() {
-            self.make_parent(parent)?;
+            // A file among them that is to go has gone.
+            fs::create_dir_all(parent).map_err(Failed::file("make", parent))?;
         }
         // An empty folder gives way to a file of its name; one that is not empty does not.
         if fs::symlink_metadata(&target).is_ok_and(|found| found.is_dir()) {
@@ -95,11 +96,6 @@ impl Stage<'_> {
             other => other,
         }
         .map_err(Failed::file("write", &target))
-    }
-
-    /// Makes the folders above a path; a file among them that is to go has gone, or goes now.
-    fn make_parent(&self, parent: &Path) -> Result<(), Failed> {
-        fs::create_dir_all(parent).map_err(Failed::file("make", parent))
     }
 
     /// Removes the folders above a path that are empty now, as git does.

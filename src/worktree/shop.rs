@@ -199,12 +199,11 @@ impl Shop {
             self.git.at(&at).args(["rev-parse", "--verify", &format!("{commit}^{{tree}}")]).line()
         };
         let known = record.commit.clone().filter(|commit| of(commit).is_ok_and(|known| known == tree));
-        let recorded = match known {
-            Some(commit) => commit,
-            None => {
-                let message = format!("Changed by {}/{}", which.delegation, which.step);
-                commit(&self.git, &at, &tree, &record.base, &message)?
-            }
+        let recorded = if let Some(commit) = known {
+            commit
+        } else {
+            let message = format!("Changed by {}/{}", which.delegation, which.step);
+            commit(&self.git, &at, &tree, &record.base, &message)?
         };
         self.fuse.pass()?;
         point(&self.git, &at, &record.repo.common, &record.reference, &recorded)?;

@@ -74,7 +74,7 @@ impl Place {
         let before: Vec<_> = before.iter().map(|step| (*step).into()).collect();
         match self.shop().make(&which(step), &self.path(""), &before).unwrap() {
             Made::Tree(record) => *record,
-            other => panic!("{other:?}"),
+            other @ (Made::Nowhere(_) | Made::Conflict(_)) => panic!("{other:?}"),
         }
     }
 

@@ -33,7 +33,8 @@ fn edit() -> impl Strategy<Value = (usize, Edit)> {
 }
 
 fn first(name: &str) -> String {
-    (0..LINES).map(|nth| format!("{name} line {nth}\n")).collect()
+    let lines: Vec<String> = (0..LINES).map(|nth| format!("{name} line {nth}\n")).collect();
+    lines.concat()
 }
 
 /// What somebody did to each file: the lines that they changed, or that all of it is another.
@@ -68,30 +69,35 @@ fn carry_out(root: &Path, who: &str, edits: &[(usize, Edit)]) -> Touched {
     touched
 }
 
-/// Returns a file as both made it, where they did not touch the same of it; `None` where that is git's to say.
+/// How the two sides of a file are joined is git's to say.
+#[derive(Debug)]
+struct Gits;
+
+/// Returns a file as both made it, where they did not touch the same of it.
 fn union(
     name: &str,
     base: &Files,
     mine: &Files,
     theirs: &Files,
     both: [&Touched; 2],
-) -> Option<Option<String>> {
+) -> Result<Option<String>, Gits> {
     let [base, mine, theirs] = [base, mine, theirs].map(|of| of.get(name).cloned());
     if mine == theirs || theirs == base {
-        return Some(mine);
+        return Ok(mine);
     }
     if mine == base {
-        return Some(theirs);
+        return Ok(theirs);
     }
-    let [Some(Some(my_lines)), Some(Some(their_lines))] = both.map(|of| of.get(name)) else { return None };
+    let [Some(Some(my_lines)), Some(Some(their_lines))] = both.map(|of| of.get(name)) else { return Err(Gits) };
     let near = my_lines.iter().any(|mine| their_lines.iter().any(|theirs| mine.abs_diff(*theirs) < APART));
     if near {
-        return None;
+        return Err(Gits);
     }
-    let (mine, theirs, base) = (mine?, theirs?, base?);
+    let (Some(mine), Some(theirs), Some(base)) = (mine, theirs, base) else { return Err(Gits) };
     let lines = base.lines().zip(mine.lines()).zip(theirs.lines());
     let joined = lines.map(|((base, mine), theirs)| if mine == base { theirs } else { mine });
-    Some(Some(joined.map(|line| format!("{line}\n")).collect()))
+    let joined: Vec<String> = joined.map(|line| format!("{line}\n")).collect();
+    Ok(Some(joined.concat()))
 }
 
 proptest! {
@@ -120,14 +126,14 @@ proptest! {
         prop_assert_eq!(place.own(), own);
         let now = place.files();
         let of = |name: &str| union(name, &base, &mine, &theirs, [&mine_touched, &theirs_touched]);
-        let unsure: Vec<&str> = NAMES.into_iter().filter(|name| of(name).is_none()).collect();
+        let unsure: Vec<&str> = NAMES.into_iter().filter(|name| of(name).is_err()).collect();
         match merged {
             Ok(_) => {
                 for name in NAMES {
                     match of(name) {
-                        Some(expected) => prop_assert_eq!(now.get(name), expected.as_ref(), "{}", name),
+                        Ok(expected) => prop_assert_eq!(now.get(name), expected.as_ref(), "{}", name),
                         // What git could join has what both wrote.
-                        None => {
+                        Err(Gits) => {
                             let text = now.get(name).cloned().unwrap_or_default();
                             for line in mine[name].lines().chain(theirs[name].lines()) {
                                 let is_new = !base.get(name).is_some_and(|base| base.contains(line));

@@ -154,8 +154,9 @@ impl Outside for Hands {
                 let folders = self.folders();
                 self.spawn(move |_| history(ticket, &folders));
             }
-            Effect::Diff { ticket, workspace } => {
-                self.spawn(move |_| News::Diff { ticket, text: diff(&workspace) });
+            Effect::Diff { ticket, workspace, step } => {
+                let folder = step.as_ref().and_then(|step| self.whose(step.source));
+                self.spawn(move |_| News::Diff { ticket, text: changed(folder, step, workspace) });
             }
             Effect::Delegate(source, handover) => {
                 let Some(whose) = self.one(source) else {
@@ -202,7 +203,8 @@ fn signal(what: Control, process: &Signalled) -> Result<String, String> {
         | Control::Answer
         | Control::Tell
         | Control::Accept
-        | Control::Raise => Err(format!("{} cannot be done by a signal", what.as_str())),
+        | Control::Raise
+        | Control::Settle => Err(format!("{} cannot be done by a signal", what.as_str())),
     }
 }
 
@@ -275,6 +277,17 @@ fn past_entry(record: &Record) -> PastEntry {
         steps: node.map_or(0, |node| node.children().len()),
         record: serde_json::to_string(record).unwrap_or_default().into(),
     }
+}
+
+/// Returns what a step changed in a work tree of its own, or what is changed in the folder it works in.
+fn changed(whose: Option<Whose>, step: Option<Target>, workspace: Option<String>) -> Result<String, String> {
+    if let (Some(Whose::Here(folder)), Some(Target { delegation, step: Some(step), .. })) = (whose, step)
+        && let Some(text) = crate::cli::diff::changed(&folder, delegation, step, false)?
+    {
+        let cut = text.floor_char_boundary(LONGEST_DIFF);
+        return Ok(text.get(..cut).unwrap_or_default().to_owned());
+    }
+    workspace.map_or_else(|| Err("Its work tree is not on this machine.".into()), |folder| diff(&folder))
 }
 
 fn diff(workspace: &str) -> Result<String, String> {

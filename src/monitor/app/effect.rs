@@ -45,7 +45,10 @@ pub enum Effect {
     /// Read what a session changed, by file.
     Diff {
         ticket: u64,
-        workspace: String,
+        /// The folder that it works in, where that is not a tree of its own.
+        workspace: Option<String>,
+        /// The step whose own work tree it is.
+        step: Option<Target>,
     },
     /// Hand a task over, as `quarterdeck delegate` would: to the engine of this source, where there are several.
     Delegate(Option<SourceId>, Box<Handover>),

@@ -76,10 +76,10 @@ impl Kernel {
     /// Returns how such a command is proven, or what was in the way.
     pub(super) fn tree_proof(&self, pending: &Pending) -> Result<String, Refusal> {
         let command = &pending.command;
-        let done = match command.verb {
-            Verb::Keep => TreeState::Kept,
-            Verb::Discard => TreeState::Discarded,
-            _ => TreeState::Merged,
+        let done = match work_of(&command.verb) {
+            TreeWork::Keep => TreeState::Kept,
+            TreeWork::Discard => TreeState::Discarded,
+            TreeWork::Merge => TreeState::Merged,
         };
         let of = |proof: &Proof| {
             let (id, index) = self.place(&command.delegation_id, proof.subtask_id.as_ref()?)?;
@@ -144,6 +144,15 @@ impl Kernel {
     }
 }
 
+/// Returns what one of the three verbs asks for.
+fn work_of(verb: &Verb) -> TreeWork {
+    match verb {
+        verb if *verb == Verb::Keep => TreeWork::Keep,
+        verb if *verb == Verb::Discard => TreeWork::Discard,
+        _ => TreeWork::Merge,
+    }
+}
+
 fn is_open(task: &Task) -> bool {
     task.is_ended() && task.tree.as_deref().is_some_and(|tree| tree.state.is_open())
 }
@@ -196,11 +205,7 @@ impl Turn<'_> {
     pub(super) fn carry_out_tree(&mut self, command: &Command) {
         let Some(pending) = self.kernel.pending.get(&command.id) else { return };
         let Some(delegation) = self.kernel.delegations.get(&command.delegation_id) else { return };
-        let what = match command.verb {
-            Verb::Keep => TreeWork::Keep,
-            Verb::Discard => TreeWork::Discard,
-            _ => TreeWork::Merge,
-        };
+        let what = work_of(&command.verb);
         let meant = pending.trees.iter().filter_map(|step| delegation.index_of(step)).collect();
         for subtask in in_order(delegation, &meant) {
             let (delegation, command) = (command.delegation_id.clone(), Some(command.id.clone()));
@@ -216,7 +221,14 @@ impl Turn<'_> {
         command: Option<&CommandId>,
         came: Result<Box<WorkTree>, String>,
     ) {
-        let Some((_, index)) = self.kernel.place(id, subtask) else { return };
+        let Some((_, index)) = self.kernel.place(id, subtask) else {
+            // It left meanwhile; who waits must not wait for ever.
+            let waits = command.and_then(|command| self.kernel.pending.get(command));
+            if let Some(command) = waits.map(|pending| pending.command.clone()) {
+                self.refuse(&command, Refusal::new(Code::Gone, "Its delegation has left."));
+            }
+            return;
+        };
         let known = self.kernel.task(id, index).and_then(|task| task.tree.clone());
         let tree = match came {
             Ok(tree) => tree,

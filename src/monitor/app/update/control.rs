@@ -65,7 +65,8 @@ pub fn control_on(ui: &mut Ui, cx: Ctx<'_>, what: Control, nodes: &[NodeIx]) -> 
         | Control::Answer
         | Control::Tell
         | Control::Accept
-        | Control::Raise => {
+        | Control::Raise
+        | Control::Settle => {
             let form = Aim { model: cx.model, nodes: &allowed, targets, refused }.ask(what);
             open(ui, cx, form)
         }

@@ -263,10 +263,13 @@ pub fn diff(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 /// Asks for the diff of the selected node, where it has a work tree of its own.
 pub fn load_diff(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     let Some((ix, node)) = ui.selected(cx.model) else { return Vec::new() };
-    let Some(workspace) = node.more().and_then(|more| more.workspace.as_deref()).map(str::to_owned) else {
+    let workspace = node.more().and_then(|more| more.workspace.as_deref()).map(str::to_owned);
+    let tree = node.more().and_then(|more| more.tree.as_deref()).filter(|tree| tree.path.is_some());
+    let step = tree.and_then(|_| control::target(cx.model, node).ok());
+    if workspace.is_none() && step.is_none() {
         return Vec::new();
-    };
+    }
     let ticket = ui.next_ticket();
     ui.diff = Some((ix, ticket, None));
-    vec![Effect::Diff { ticket, workspace }]
+    vec![Effect::Diff { ticket, workspace, step }]
 }

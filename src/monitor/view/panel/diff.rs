@@ -18,6 +18,12 @@ const LONGEST: usize = 1 << 20;
 
 /// Returns the lines of this tab.
 pub fn lines(scene: &Scene<'_>, ix: NodeIx, node: &Node, width: usize) -> Vec<Line<'static>> {
+    let mut lines = super::worktree::lines(scene, node, width);
+    lines.extend(changes(scene, ix, node, width));
+    lines
+}
+
+fn changes(scene: &Scene<'_>, ix: NodeIx, node: &Node, width: usize) -> Vec<Line<'static>> {
     let asked = scene.ui.diff.as_ref().filter(|(of, _, _)| *of == ix);
     match asked {
         Some((_, _, Some(Ok(text)))) if text.trim().is_empty() => {
@@ -38,7 +44,9 @@ pub fn lines(scene: &Scene<'_>, ix: NodeIx, node: &Node, width: usize) -> Vec<Li
 }
 
 fn unasked(scene: &Scene<'_>, node: &Node, width: usize) -> Vec<Line<'static>> {
-    let has_workspace = node.more().is_some_and(|more| more.workspace.is_some());
+    let has_workspace = node.more().is_some_and(|more| {
+        more.workspace.is_some() || more.tree.as_deref().is_some_and(|tree| tree.path.is_some())
+    });
     let text = match scene.keys.hint(Action::Diff) {
         _ if !has_workspace => "It has no work tree of its own, so there is no diff.".to_owned(),
         Some(keys) => format!("Press {keys} to read what it changed."),
