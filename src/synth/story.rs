@@ -377,12 +377,9 @@ impl Story<'_> {
             let tree = WorkTree { state: TreeState::Merged, file_count: at.attempt, ..WorkTree::default() };
             let (delegation_id, subtask_id) = (self.id.clone(), at.subtask.clone());
             let tree = Some(Box::new(tree));
-            self.say(Body::SubtaskTree(p::SubtaskTree {
-                delegation_id,
-                subtask_id,
-                tree,
-                ..Default::default()
-            }));
+            let body = p::SubtaskTree { delegation_id, subtask_id, tree, ..Default::default() };
+            // In the same moment: what comes after it stays as it is.
+            self.lines.push((self.clock, Body::SubtaskTree(body)));
         }
         self.say(Body::SubtaskCompleted(p::SubtaskCompleted {
             delegation_id: self.id.clone(),

@@ -129,11 +129,9 @@ async fn why(api: &Api, id: String, step: Option<SubtaskId>) -> Result<Response,
         let tasks = known.tasks.iter().filter(|task| step.as_ref().is_none_or(|step| task.spec.id == *step));
         let steps: Vec<Value> = tasks
             .filter_map(|task| {
-                let mut why = view.kernel.explain(&id, &task.spec.id, view.now)?.to_string();
-                if let Some(note) = view.kernel.why_not_isolated(&id, &task.spec.id) {
-                    why = format!("{why}; {note}");
-                }
-                Some(json!({"subtaskId": task.spec.id, "status": task.word(), "why": why}))
+                let why = view.kernel.explain(&id, &task.spec.id, view.now)?.to_string();
+                let note = view.kernel.why_not_isolated(&id, &task.spec.id);
+                Some(json!({"subtaskId": task.spec.id, "status": task.word(), "why": why, "note": note}))
             })
             .collect();
         match step {
