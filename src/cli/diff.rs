@@ -1,5 +1,6 @@
 //! `quarterdeck diff`: what an isolated step changed, from its work tree, or from its ref where that is gone.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -32,9 +33,13 @@ impl Diff {
         let diff = changed(&folder, delegation, step, self.stat).map_err(CliError::Unreadable)?;
         let diff =
             diff.ok_or_else(|| CliError::Unreadable(format!("{name} has no work tree of its own.")))?;
-        print(&text::lines(&diff))?;
-        if !diff.is_empty() && !diff.ends_with('\n') {
-            print("\n")?;
+        if std::io::stdout().is_terminal() {
+            for line in diff.lines() {
+                print(&format!("{}\n", text::lines(line)))?;
+            }
+        } else {
+            // Whole and as it is, so that `git apply` takes it.
+            print(&diff)?;
         }
         Ok(ExitCode::SUCCESS)
     }
