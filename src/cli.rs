@@ -9,6 +9,7 @@ mod decide;
 mod deck;
 mod delegate;
 mod demo;
+mod diff;
 mod doctor;
 mod engine;
 mod history;
@@ -31,6 +32,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::{Args, Parser, Subcommand};
 
 use crate::model::Model;
+use crate::model::command::Verb;
 use crate::model::time::Stamp;
 use crate::source::feed::Feed;
 use crate::store::folder::StateFolder;
@@ -103,6 +105,14 @@ enum Command {
     Answer(control::Answer),
     /// Say a sentence to a running agent.
     Tell(control::Tell),
+    /// Bring what an isolated step changed into the project's files, whole or not at all.
+    Merge(control::Tree),
+    /// Leave the work tree of an isolated step as it is, and say where it is.
+    Keep(control::Tree),
+    /// Remove the work tree of an isolated step; its ref is left.
+    Discard(control::Tree),
+    /// Show what an isolated step changed.
+    Diff(diff::Diff),
     /// Wait until a delegation or a step is done, has ended, or is in another state.
     Wait(wait::Wait),
     /// Say why a step is not running.
@@ -160,6 +170,10 @@ pub fn run() -> ExitCode {
         Some(Command::Raise(command)) => command.run(&cli.place),
         Some(Command::Answer(command)) => command.run(&cli.place),
         Some(Command::Tell(command)) => command.run(&cli.place),
+        Some(Command::Merge(command)) => command.run(&cli.place, Verb::Merge),
+        Some(Command::Keep(command)) => command.run(&cli.place, Verb::Keep),
+        Some(Command::Discard(command)) => command.run(&cli.place, Verb::Discard),
+        Some(Command::Diff(command)) => command.run(&cli.place),
         Some(Command::Wait(command)) => command.run(&cli.place),
         Some(Command::Explain(command)) => command.run(&cli.place),
         Some(Command::Logs(command)) => command.run(&cli.place),

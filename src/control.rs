@@ -9,6 +9,7 @@ use crate::model::id::{AgentId, DelegationId, SubtaskId};
 use crate::model::key::{NodeKey, SourceId, SourceKind};
 use crate::model::node::{Node, NodeKind};
 use crate::model::status::StatusWord;
+use crate::model::worktree::TreeState;
 use crate::model::{Model, NodeIx};
 
 /// What a person can ask for.
@@ -26,6 +27,8 @@ pub enum Control {
     Tell,
     Accept,
     Raise,
+    /// Merge, keep or discard what it changed in a work tree of its own.
+    Settle,
 }
 
 impl Control {
@@ -44,6 +47,7 @@ impl Control {
             Self::Tell => "tell",
             Self::Accept => "accept",
             Self::Raise => "raise",
+            Self::Settle => "settle",
         }
     }
 }
@@ -144,7 +148,8 @@ fn signalled(model: &Model, node: &Node, what: Control) -> Option<Result<Signall
         | Control::Answer
         | Control::Tell
         | Control::Accept
-        | Control::Raise => Some(no_channel(model, node, what).unwrap_or_else(|| foreign(model, node))),
+        | Control::Raise
+        | Control::Settle => Some(no_channel(model, node, what).unwrap_or_else(|| foreign(model, node))),
     };
     Some(match refused {
         Some(why) => Err(why),
@@ -249,6 +254,7 @@ fn of_omc(what: Control) -> &'static str {
         }
         Control::Answer | Control::Tell => "Only its own terminal speaks to this session.",
         Control::Raise => "oh-my-claudecode sets no deadline.",
+        Control::Settle => "oh-my-claudecode makes no work trees.",
     }
 }
 
@@ -267,6 +273,7 @@ fn of_omc_team(what: Control) -> &'static str {
         }
         Control::Answer | Control::Tell => "Only the team's leader speaks to its workers.",
         Control::Raise => "A team sets no deadline.",
+        Control::Settle => "A team of oh-my-claudecode makes no work trees.",
     }
 }
 
@@ -285,6 +292,7 @@ fn of_idumb(what: Control) -> &'static str {
         }
         Control::Answer | Control::Tell => "Only its own terminal speaks to this session.",
         Control::Raise => "An offer of idumb lapses after 30 minutes: nobody can move that.",
+        Control::Settle => "idumb makes no work trees.",
     }
 }
 
@@ -299,6 +307,7 @@ fn of_template(what: Control) -> &'static str {
         Control::Approve | Control::Reject | Control::Accept => "Here `tasks.json` is only read.",
         Control::Answer | Control::Tell => "A task of the template has no agent to speak to.",
         Control::Raise => "A task of the template has no deadline.",
+        Control::Settle => "The template makes no work trees.",
     }
 }
 
@@ -313,6 +322,7 @@ fn of_proofchecker(what: Control) -> &'static str {
         }
         Control::Answer | Control::Tell => "Only its own terminal speaks to this session.",
         Control::Raise => "ProofChecker writes no deadline down.",
+        Control::Settle => "ProofChecker makes no work trees.",
     }
 }
 
@@ -343,6 +353,14 @@ fn state_allows(node: &Node, target: &Target, what: Control) -> Result<(), Strin
         }
         Control::Raise if is_over => refuse("Only what is live has a deadline to raise."),
         Control::Raise if node.clocks.finish_by.is_none() => Err("It has no deadline.".into()),
+        Control::Settle if !is_over => refuse("Only the work tree of what is over can be settled."),
+        Control::Settle => match node.more().and_then(|more| more.tree.as_deref()) {
+            Some(tree) if tree.state.is_open() => Ok(()),
+            Some(tree) if tree.state != TreeState::None => {
+                Err(format!("Its work tree is {} already.", tree.state.as_str()))
+            }
+            Some(_) | None => Err("It has no work tree of its own.".into()),
+        },
         Control::Pause
         | Control::Drain
         | Control::Resume

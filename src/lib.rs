@@ -12,6 +12,7 @@
 //! | [`agent`] | what is known of each kind of agent: how it is started, what its stream says |
 //! | [`config`] | the settings: one table, the layers they come from, the files; `tasks.json` |
 //! | [`process`] | processes of this machine: trees of them, signals that hit the right one |
+//! | [`worktree`] | a git work tree for each step that has its own, and what it changed brought back |
 //! | [`session`] | the session host, and the files between host and engine |
 //! | [`decide`] | whether work should be handed over, how, and into what; the rules |
 //! | [`source`] | bytes to facts: our journal, plain stores, the watcher, the tail and the whole-file reader |
@@ -25,7 +26,7 @@
 //! | [`cli`] | one file a command |
 //!
 //! Arrows point one way: `cli → {monitor, serve, shot} → {control, report, engine} → {config, source, session, decide} →
-//! {agent, store, process} → model`.
+//! {agent, store, process, worktree} → model`.
 //! ARCHITECTURE.md has the map.
 
 pub mod agent;
@@ -44,3 +45,4 @@ pub mod shot;
 pub mod source;
 pub mod store;
 pub mod synth;
+pub mod worktree;

@@ -29,6 +29,7 @@ pub mod time;
 pub mod tree;
 pub mod usage;
 pub mod words;
+pub mod worktree;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};

@@ -14,9 +14,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("store", &["model"]),
     ("agent", &["model"]),
     ("process", &[]),
+    ("worktree", &["store", "model"]),
     ("session", &["process", "agent", "store", "model"]),
     ("source", &["process", "agent", "store", "model"]),
-    ("engine", &["config", "process", "source", "session", "decide", "agent", "store", "model"]),
+    ("engine", &["config", "worktree", "process", "source", "session", "decide", "agent", "store", "model"]),
     ("report", &["model"]),
     ("control", &["model"]),
     ("monitor", &["report", "control", "config", "source", "session", "decide", "agent", "store", "model"]),
@@ -64,7 +65,7 @@ fn room(name: &str) -> Vec<PathBuf> {
 fn arrows_point_one_way() {
     let rooms = [
         "model", "synth", "store", "agent", "process", "session", "source", "decide", "config", "engine",
-        "report", "serve", "control", "monitor", "shot", "cli",
+        "report", "serve", "control", "monitor", "shot", "cli", "worktree",
     ];
     for (name, may_use) in MAY_USE {
         for file in room(name) {

@@ -18,5 +18,7 @@ mod questions;
 mod rules;
 #[path = "kernel/tools.rs"]
 mod tools;
+#[path = "kernel/trees.rs"]
+mod trees;
 #[path = "kernel/world.rs"]
 mod world;

@@ -36,6 +36,8 @@ mod sources;
 mod stance;
 #[path = "monitor/toasts.rs"]
 mod toasts;
+#[path = "monitor/trees.rs"]
+mod trees;
 
 #[path = "model_facts/mod.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]

@@ -34,6 +34,8 @@ struct Scenario {
     about: String,
     /// The project's `quarterdeck.toml`.
     config: String,
+    /// The files of a git repository; one without any has no commit.
+    repository: Option<BTreeMap<String, String>>,
     acts: Vec<Act>,
     expect: Expect,
 }
@@ -222,6 +224,26 @@ impl Stage {
     }
 }
 
+/// Makes the project a repository.
+fn commit(deck: &Deck, files: &BTreeMap<String, String>) {
+    let git = |args: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.current_dir(deck.path("")).env("HOME", deck.path("")).env("GIT_CONFIG_NOSYSTEM", "1");
+        command.env_remove("GIT_DIR").env_remove("GIT_INDEX_FILE").env_remove("GIT_WORK_TREE");
+        command.args(["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]);
+        let output = command.args(args).output().unwrap();
+        assert!(output.status.success(), "git {args:?}: {}", text(&output.stderr));
+    };
+    git(&["init", "--quiet"]);
+    for (name, content) in files {
+        fs::write(deck.path(name), content).unwrap();
+        git(&["add", name]);
+    }
+    if !files.is_empty() {
+        git(&["commit", "--quiet", "-m", "first"]);
+    }
+}
+
 fn check(act: &Act, output: &Output) {
     let told = format!("{}{}", text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(act.exit), "{:?}: {told}", act.run);
@@ -267,6 +289,9 @@ fn scenario(#[files("tests/scenarios/*.toml")] file: PathBuf) {
     assert!(scenario.about.ends_with('.'), "a scenario says what it shows");
     let deck = Deck::new();
     fs::write(deck.path("quarterdeck.toml"), &scenario.config).unwrap();
+    if let Some(files) = &scenario.repository {
+        commit(&deck, files);
+    }
     let mut stage = Stage { deck, names: BTreeMap::new(), background: None };
     for act in &scenario.acts {
         stage.play(act);

@@ -10,6 +10,7 @@ use super::brief::{self, Brief};
 use super::claude::live;
 pub use super::kind::Kind;
 use super::run::{Run, Stdin};
+use crate::model::worktree::Isolation;
 
 /// The file of the session's folder that holds the prompt.
 const PROMPT: &str = "prompt";
@@ -52,6 +53,9 @@ pub struct AgentConfig {
     /// How its result is held to a form. Reserved: read, and not acted on yet.
     #[serde(default)]
     pub return_format: Option<String>,
+    /// Whether its steps work in work trees of their own.
+    #[serde(default)]
+    pub isolation: Option<Isolation>,
 }
 
 /// What to run.
@@ -149,6 +153,7 @@ impl AgentConfig {
             model: None,
             permission_mode: None,
             return_format: None,
+            isolation: None,
         }
     }
 

@@ -250,6 +250,19 @@ impl Answer {
     }
 }
 
+/// Merge, keep or discard the work tree of a step, or those of all steps of a delegation.
+#[derive(Debug, Args)]
+pub(super) struct Tree {
+    #[command(flatten)]
+    target: Target,
+}
+
+impl Tree {
+    pub(super) fn run(self, place: &Place, verb: Verb) -> Outcome {
+        self.target.send(place, verb)
+    }
+}
+
 #[derive(Debug, Args)]
 pub(super) struct Tell {
     #[command(flatten)]

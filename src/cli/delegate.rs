@@ -15,6 +15,7 @@ use crate::config::{Config, Layer, find_program};
 use crate::model::command::{Limits, Pattern, ReceiptState, Spec, StepSpec, Verb};
 use crate::model::id::DelegationId;
 use crate::model::status::StatusWord;
+use crate::model::worktree::Isolation;
 use crate::monitor::app::effect::Handover;
 use crate::serve;
 use crate::store::disk::{Disk, RealDisk};
@@ -47,6 +48,9 @@ pub(super) struct Delegate {
     /// The folder in which its agents work, instead of the project's.
     #[arg(long, value_name = "FOLDER")]
     cwd: Option<PathBuf>,
+    /// Whether its steps work in git work trees of their own: worktree or none.
+    #[arg(long, value_parser = isolation)]
+    isolation: Option<Isolation>,
     /// How long a step may take, such as 90s or 20m.
     #[arg(long, value_name = "TIME", value_parser = super::span)]
     timeout: Option<Duration>,
@@ -86,6 +90,9 @@ pub(super) struct Direct {
     /// The folder in which the agent works, instead of the project's.
     #[arg(long, value_name = "FOLDER")]
     cwd: Option<PathBuf>,
+    /// Whether it works in a git work tree of its own: worktree or none.
+    #[arg(long, value_parser = isolation)]
+    isolation: Option<Isolation>,
     /// How long it may take, such as 90s or 20m.
     #[arg(long, value_name = "TIME", value_parser = super::span)]
     timeout: Option<Duration>,
@@ -100,6 +107,10 @@ fn pattern(text: &str) -> Result<Pattern, String> {
         "direct" => Ok(Pattern::Direct),
         _ => Err("there are: parallel, sequential, direct".into()),
     }
+}
+
+fn isolation(text: &str) -> Result<Isolation, String> {
+    Isolation::parse(text).ok_or_else(|| "there are: worktree, none".into())
 }
 
 impl Delegate {
@@ -146,6 +157,7 @@ impl Delegate {
         limits.auto_retry &= !self.no_retry;
         limits.continue_on_partial_failure |= self.keep_going;
         spec.workspace = workspace(self.cwd.as_deref())?.or(spec.workspace);
+        spec.isolation = self.isolation.or(spec.isolation);
         Ok(spec)
     }
 
@@ -197,6 +209,7 @@ impl Direct {
                 ..limits
             },
             workspace: workspace(self.cwd.as_deref())?,
+            isolation: self.isolation,
             ..Spec::default()
         };
         hand_over(place, spec, &self.then)

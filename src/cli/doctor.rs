@@ -7,13 +7,15 @@ use clap::Args;
 
 use super::{Outcome, Place, load, now, print, shown};
 use crate::model::fact::SourceState;
-use crate::model::key::SourceId;
+use crate::model::id::DelegationId;
+use crate::model::key::{NodeKey, SourceId};
 use crate::source::follow::Follower;
 use crate::store::check::{Finding, Level, check};
 use crate::store::disk::{Disk, RealDisk};
 use crate::store::error::Error;
 use crate::store::folder::StateFolder;
 use crate::store::salvage::{Salvaged, salvage};
+use crate::worktree::leftovers;
 
 #[derive(Debug, Args)]
 pub(super) struct Doctor {
@@ -38,6 +40,7 @@ impl Doctor {
         }
         let mut findings = check(&disk, &folder);
         findings.extend(reading(folder.clone()));
+        findings.extend(forsaken(&folder));
         let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
         for finding in findings.iter().filter(|finding| self.verbose || finding.level > Level::Ok) {
             print(&line(finding))?;
@@ -76,6 +79,20 @@ fn reading(folder: StateFolder) -> Vec<Finding> {
         found.push(Finding { level: Level::Note, file: file.clone(), line: None, what, hint: None });
     }
     found
+}
+
+/// Returns the work trees whose delegation has left: what a person wanted to keep, or what could not be removed.
+fn forsaken(folder: &StateFolder) -> Vec<Finding> {
+    let model = load(now(), Follower::new(folder.clone(), SourceId(0)));
+    let is_known = |id: &DelegationId| model.find(&NodeKey::Delegation(id.clone())).is_some();
+    let left = leftovers(folder).into_iter().filter(|(id, _)| !is_known(id));
+    let found = left.map(|(id, file)| {
+        let what = format!("a work tree of {id}, which has left");
+        let hint =
+            format!("Once you need it no more: git worktree remove --force --force {}", file.display());
+        Finding { level: Level::Note, file, line: None, what, hint: Some(hint) }
+    });
+    found.collect()
 }
 
 fn report(done: &Salvaged) -> String {

@@ -63,6 +63,9 @@ fn reasons(
         if let Some(stuck) = task.session().and_then(|session| left_by_its_host(folder, &session.id)) {
             why = format!("{why}; {stuck}");
         }
+        if let Some(note) = kernel.why_not_isolated(delegation, &task.spec.id) {
+            why = format!("{why}; {note}");
+        }
         Some((format!("{delegation}/{}", task.spec.id), task.word().as_str(), why))
     });
     Ok(reason.collect())

@@ -67,6 +67,18 @@ pub const KEYS: &[Key] = &[
         "null",
         "The agent that is asked to split a task; without one it is split by rules.",
     ),
+    key(
+        "isolation",
+        Kind::Word(&["auto", "none", "worktree"]),
+        r#""auto""#,
+        "Steps work in git work trees of their own where they may meet another, never, or always.",
+    ),
+    key(
+        "afterIsolation",
+        Kind::Word(&["ask", "merge", "keep"]),
+        r#""ask""#,
+        "What an isolated step changed waits for a person, is merged at once, or stays in its work tree.",
+    ),
     key("subtaskApproval", Kind::Switch, "false", "A plan waits for a person, whatever the mode."),
     key("qualityThreshold", HUNDRED, "70", "A result below this is for review."),
     key("agentHints", Kind::Hints, "{}", "For each agent, the words in a step that speak for it."),

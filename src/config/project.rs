@@ -14,6 +14,7 @@ use super::tree::Tree;
 use crate::agent::config::{AgentConfig, Kind, Misconfigured};
 use crate::agent::kind::FOUND_BY_NAME;
 use crate::model::text;
+use crate::model::worktree::{AfterIsolation, Isolation};
 
 /// The agent that is there without being configured.
 pub const SIMULATED: &str = "simulated";
@@ -180,6 +181,20 @@ impl Config {
             names.next().filter(|_| names.next().is_none()).cloned()
         };
         self.settings().name("defaultAgent").or_else(only)
+    }
+
+    /// Returns whether steps work in work trees of their own; nothing where only those do that may meet another.
+    pub fn isolation(&self) -> Option<Isolation> {
+        self.settings().name("isolation").as_deref().and_then(Isolation::parse)
+    }
+
+    /// Returns what becomes of what an isolated step changed.
+    pub fn after_isolation(&self) -> AfterIsolation {
+        match self.settings().name("afterIsolation").as_deref() {
+            Some("merge") => AfterIsolation::Merge,
+            Some("keep") => AfterIsolation::Keep,
+            Some(_) | None => AfterIsolation::Ask,
+        }
     }
 
     /// Returns the agent with this name, or of a step that names none; else what to do.

@@ -15,6 +15,7 @@ mod log;
 mod news;
 mod settings;
 mod tasks;
+mod trees;
 mod watching;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -95,6 +96,7 @@ pub struct Driver {
     swept: (Sender<Report>, Receiver<Report>),
     /// Until when each provider takes nothing more, as their agents told.
     limited: BTreeMap<String, Stamp>,
+    trees: trees::Trees,
     /// Some agent printed more than is read in one turn.
     behind: bool,
     watch: Watch,
@@ -181,6 +183,7 @@ impl Driver {
             unseen: BTreeSet::new(),
             swept: channel(),
             limited,
+            trees: trees::Trees::default(),
             behind: false,
             watch,
             rang: true,
@@ -257,6 +260,7 @@ impl Driver {
         self.notice_sleep();
         self.ring_timers();
         self.inputs.extend(self.swept.1.try_iter().map(Input::Report));
+        self.take_trees()?;
         while let Some(input) = self.inputs.pop_front() {
             self.take(input)?;
         }
@@ -275,6 +279,7 @@ impl Driver {
             other => other?,
         };
         self.forget_env(&leaving);
+        self.forget_trees(&leaving);
         self.record(leaving)?;
         let _ = self.book.advance(now);
         let kernel = &self.kernel;
@@ -340,6 +345,7 @@ impl Driver {
     fn is_idle(&self) -> bool {
         let Some(after) = self.world.idle_after else { return false };
         let is_quiet = self.desks.is_empty() && self.timers.is_empty() && self.inputs.is_empty();
+        let is_quiet = is_quiet && self.trees.is_quiet();
         let is_alone = self.events.receiver_count() == 0 && self.door.visits().last().elapsed() >= after;
         is_quiet
             && is_alone

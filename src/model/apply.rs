@@ -112,6 +112,7 @@ impl Model {
             NodeFact::Filled(context) => self.fill_context(ix, context, delta),
             NodeFact::Budgeted(budget) => self.budget(ix, budget, delta),
             NodeFact::Returned(outcome) => self.return_outcome(ix, outcome, delta),
+            NodeFact::Worked(tree) => self.work_in(ix, tree, delta),
             NodeFact::Quality(quality) => self.rate(ix, quality, delta),
             NodeFact::Asked(question) => self.ask(ix, *question, told, delta),
             NodeFact::Settled(question) => self.settle_question(ix, &question, told, delta),

@@ -10,6 +10,7 @@ use super::handoff::{Decision, Handoff};
 use super::id::{AgentId, CommandId, DelegationId, QuestionId, SubtaskId, TaskId};
 use super::key::{NodeKey, SourceId};
 use super::time::Stamp;
+use super::worktree::Isolation;
 
 /// Something that a person or a program wants done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -83,6 +84,12 @@ pub enum Verb {
     Rollback {
         reason: Option<String>,
     },
+    /// Brings what an isolated step changed into the project's files.
+    Merge,
+    /// Leaves the work tree of an isolated step to the person.
+    Keep,
+    /// Removes the work tree of an isolated step.
+    Discard,
     /// Moves deadlines, with all below: to a moment, or by so much. Never to an earlier one.
     Raise {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,6 +125,9 @@ impl Verb {
             Self::Tell { .. } => "tell",
             Self::Accept { .. } => "accept",
             Self::Rollback { .. } => "rollback",
+            Self::Merge => "merge",
+            Self::Keep => "keep",
+            Self::Discard => "discard",
             Self::Raise { .. } => "raise",
         }
     }
@@ -141,6 +151,9 @@ pub struct Spec {
     /// Where its agents work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
+    /// Whether its steps work in work trees of their own; else the agent's, then the project's setting holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
     /// Why it is handed over, where that was weighed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<Box<Decision>>,

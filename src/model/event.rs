@@ -113,6 +113,7 @@ events! {
     "delegation:subtask-cancelled" => SubtaskCancelled(p::SubtaskTurn),
     "delegation:subtask-timed-out" => SubtaskTimedOut(p::SubtaskTurn),
     "delegation:subtask-review" => SubtaskReview(p::SubtaskTurn),
+    "delegation:subtask-tree" => SubtaskTree(p::SubtaskTree),
     "agent:started" => AgentStarted(p::AgentStarted),
     "agent:progress" => AgentProgress(p::AgentProgress),
     "agent:usage" => AgentUsage(p::AgentUsage),

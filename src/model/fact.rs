@@ -19,6 +19,7 @@ use super::node::{Attempt, Moment, NodeKind, Question, Running};
 use super::time::Stamp;
 use super::usage::{Context, Tokens, Usd};
 use super::words::Field;
+use super::worktree::WorkTree;
 
 /// One thing that became known.
 #[derive(Debug, Clone, PartialEq)]
@@ -74,6 +75,8 @@ pub enum NodeFact {
     Filled(Context),
     Budgeted(Budget),
     Returned(Box<Outcome>),
+    /// Where it works, and what became of what it changed there.
+    Worked(Box<WorkTree>),
     Quality(f64),
     Asked(Box<Question>),
     /// A question needs no answer any more.

@@ -18,6 +18,7 @@ use super::rollup::Rollup;
 use super::status::Status;
 use super::time::Stamp;
 use super::usage::{Context, Spend, Tokens, Usd};
+use super::worktree::WorkTree;
 
 /// What a node is. The order is that of belief: where sources differ, the greater kind stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -113,6 +114,8 @@ pub struct More {
     pub expected_steps: Option<u32>,
     pub estimate_ms: Option<u64>,
     pub workspace: Option<Box<str>>,
+    /// The work tree of an isolated step.
+    pub tree: Option<Box<WorkTree>>,
     pub command: Option<Box<str>>,
     pub budget: Option<Budget>,
     /// The process that it is, where the system shows it.

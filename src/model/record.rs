@@ -23,6 +23,7 @@ use super::node::{Attempt, Models, Moment, Node, NodeKind, Question, Spent};
 use super::status::StatusWord;
 use super::time::Stamp;
 use super::usage::{Context, Tokens, Usd};
+use super::worktree::WorkTree;
 use super::{Engine, Model, NodeIx};
 
 /// Everything that a reader needs to go on from here.
@@ -94,6 +95,7 @@ record! {
         last_action: Box<str>,
         next_action: Box<str>,
         workspace: Box<str>,
+        tree: Box<WorkTree>,
         command: Box<str>,
         quality: f64,
         budget: Budget,
@@ -258,6 +260,7 @@ fn record_more(record: &mut Record, node: &Node) {
     record.subtask_count = more.expected_steps;
     record.estimated_duration = more.estimate_ms;
     record.workspace.clone_from(&more.workspace);
+    record.tree.clone_from(&more.tree);
     record.command.clone_from(&more.command);
     record.quality = more.quality;
     record.budget.clone_from(&more.budget);

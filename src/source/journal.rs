@@ -87,6 +87,7 @@ impl Teller<'_> {
             Body::SubtaskCancelled(data) => self.subtask_turn(data, "cancelled", name),
             Body::SubtaskTimedOut(data) => self.subtask_turn(data, "timed-out", name),
             Body::SubtaskReview(data) => self.subtask_turn(data, "review", name),
+            Body::SubtaskTree(data) => self.subtask_tree(data, name),
             Body::AgentStarted(data) => self.agent_started(data, name),
             Body::AgentProgress(data) => self.agent_progress(data),
             Body::AgentUsage(data) => self.agent_usage(data),

@@ -116,6 +116,21 @@ impl StateFolder {
         Ok(self.root.join("env").join(format!("{}.json", safe(delegation)?)))
     }
 
+    /// `worktrees/`
+    pub fn worktrees_dir(&self) -> PathBuf {
+        self.root.join("worktrees")
+    }
+
+    /// `worktrees/<delegation>/<step>/`: where an isolated step works.
+    pub fn worktree_dir(&self, delegation: &str, step: &str) -> Result<PathBuf> {
+        Ok(self.worktrees_dir().join(safe(delegation)?).join(safe(step)?))
+    }
+
+    /// `worktrees/<delegation>/.<step>.<kind>`: what is known of that; no step has a name that begins so.
+    pub fn worktree_file(&self, delegation: &str, step: &str, kind: &str) -> Result<PathBuf> {
+        Ok(self.worktrees_dir().join(safe(delegation)?).join(format!(".{}.{kind}", safe(step)?)))
+    }
+
     /// `salvage/`
     pub fn salvage_dir(&self) -> PathBuf {
         self.root.join("salvage")

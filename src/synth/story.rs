@@ -9,6 +9,7 @@ use crate::model::event::{Body, payload as p};
 use crate::model::handoff::{Handoff, Outcome, SubtaskSpec};
 use crate::model::id::{AgentId, CommandId, DelegationId, QuestionId, SessionId, SubtaskId};
 use crate::model::time::Stamp;
+use crate::model::worktree::{TreeState, WorkTree};
 
 /// How far a delegation has come.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -371,6 +372,14 @@ impl Story<'_> {
                 ..p::SubtaskSkipped::default()
             }));
             return;
+        }
+        if at.attempt > 1 {
+            let tree = WorkTree { state: TreeState::Merged, file_count: at.attempt, ..WorkTree::default() };
+            let (delegation_id, subtask_id) = (self.id.clone(), at.subtask.clone());
+            let tree = Some(Box::new(tree));
+            let body = p::SubtaskTree { delegation_id, subtask_id, tree, ..Default::default() };
+            // In the same moment: what comes after it stays as it is.
+            self.lines.push((self.clock, Body::SubtaskTree(body)));
         }
         self.say(Body::SubtaskCompleted(p::SubtaskCompleted {
             delegation_id: self.id.clone(),

@@ -9,6 +9,7 @@ use quarterdeck::model::command::{Above, Answer, Limits, Pattern, PauseMode, Spe
 use quarterdeck::model::event::Body;
 use quarterdeck::model::event::payload::Asked;
 use quarterdeck::model::id::{DelegationId, QuestionId, SessionId, SubtaskId};
+use quarterdeck::model::worktree::AfterIsolation;
 
 type Op = (u8, u16, u16);
 
@@ -60,6 +61,11 @@ fn verb(a: u16, b: u16, world: &World) -> Verb {
             deadline: (b & 2 == 0)
                 .then(|| world.at().plus(std::time::Duration::from_secs(u64::from(b % 60)))),
             by_ms: (b & 2 != 0).then_some(u64::from(b)),
+        },
+        11 if b & 0b1100 == 0b1100 => match b % 3 {
+            0 => Verb::Merge,
+            1 => Verb::Keep,
+            _ => Verb::Discard,
         },
         _ if b & 1 == 0 => Verb::Tell { text: "hello".into() },
         _ => Verb::Answer { question_id: format!("q-{}", b % 4).into(), answer: Answer::Allow },
@@ -155,6 +161,11 @@ fn running(world: &World, by: u16, frozen_too: bool) -> Option<SessionId> {
 /// Does what the world does by itself.
 fn happen(world: &mut World, (kind, a, b): Op) {
     match kind % 24 {
+        12 if a % 3 == 0 => {
+            world.isolated =
+                pick(&[None, Some(AfterIsolation::Ask), Some(AfterIsolation::Merge)], b).flatten();
+            world.see_to_tree(a & 8 == 0);
+        }
         12..=15 => {
             let sessions: Vec<SessionId> = world.hosts.keys().cloned().collect();
             // From a place of its own on, the first host that has something to do.
@@ -246,6 +257,7 @@ fn run(ops: &[Op]) -> World {
 fn wind_down(world: &mut World) {
     for round in 0..400 {
         world.obey_all();
+        while world.see_to_tree(world.steps.is_multiple_of(2)).is_some() {}
         if let Some(session) = running(world, round, false) {
             world.exit(&session, done("at last"));
             continue;

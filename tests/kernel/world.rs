@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use quarterdeck::engine::kernel::Kernel;
-use quarterdeck::engine::kernel::effect::{Effect, Launch, Order, Step, TimerKey};
+use quarterdeck::engine::kernel::effect::{Effect, Launch, Order, Step, TimerKey, TreeWork};
 use quarterdeck::engine::kernel::input::{Did, Exit, Host, Input, Observed, Report, Tick, Verdict};
 use quarterdeck::model::Model;
 use quarterdeck::model::command::{Command, Verb};
@@ -14,6 +14,7 @@ use quarterdeck::model::handoff::Outcome;
 use quarterdeck::model::id::{CommandId, DelegationId, Seq, SessionId, SubtaskId};
 use quarterdeck::model::key::{NodeKey, SourceId, SourceKind};
 use quarterdeck::model::time::Stamp;
+use quarterdeck::model::worktree::{AfterIsolation, TreeState, WorkTree};
 use quarterdeck::source::journal;
 
 pub const START: i64 = 1_790_000_000_000;
@@ -57,6 +58,10 @@ pub struct World {
     /// The kernel as it was saved, at some place of the journal.
     pub saved: Option<(Seq, String)>,
     pub watch: Watch,
+    /// Whether sessions that begin now work in trees of their own, and what becomes of those without a command.
+    pub isolated: Option<AfterIsolation>,
+    /// Work trees that are to be seen to.
+    pub trees: VecDeque<(DelegationId, SubtaskId, Option<CommandId>, TreeWork)>,
     pub last_effects: Vec<Effect>,
 }
 
@@ -85,6 +90,8 @@ impl World {
             steps: 0,
             saved: None,
             watch: Watch::default(),
+            isolated: None,
+            trees: VecDeque::new(),
             last_effects: Vec::new(),
         }
     }
@@ -145,6 +152,7 @@ impl World {
     pub fn crash(&mut self) {
         self.kernel = self.fold();
         self.timers.clear();
+        self.trees.clear();
         let observed = self.kernel.expected().into_iter().map(|session| {
             let seen = match self.hosts.get(&session).map(|host| &host.state) {
                 None | Some(HostState::Asked | HostState::NotStarted) => Observed::NeverRan,
@@ -197,6 +205,9 @@ impl World {
                         self.late.push((key, old));
                     }
                 }
+                Effect::Tree { delegation, subtask, command, what } => {
+                    self.trees.push_back((delegation, subtask, command, what));
+                }
                 Effect::Sweep { session } => {
                     let host = self.hosts.entry(session.clone()).or_insert_with(|| absent(&session));
                     host.sweeps += 1;
@@ -236,12 +247,9 @@ impl World {
             }
             HostState::Asked => {
                 host.state = HostState::Running { frozen: false };
-                Some(
-                    self.give(Input::Report(Report::Started {
-                        session: session.clone(),
-                        host: host_facts(),
-                    })),
-                )
+                let tree = self.isolated.map(|after| tree(TreeState::Made, after));
+                let host = Host { tree, ..host_facts() };
+                Some(self.give(Input::Report(Report::Started { session: session.clone(), host })))
             }
             HostState::Running { .. } => {
                 if let Some((id, order)) = host.orders.pop_front() {
@@ -253,6 +261,7 @@ impl World {
             }
             HostState::Exited(exit) if !host.told => {
                 host.told = true;
+                self.record_tree(session);
                 Some(self.give(Input::Report(Report::Exited { session: session.clone(), exit })))
             }
             HostState::Gone if !host.told => {
@@ -289,6 +298,32 @@ impl World {
             Order::CloseStdin => Did::Other,
         };
         self.give(Input::Report(Report::Answered { session: session.clone(), order, did, pids: vec![7, 8] }))
+    }
+
+    /// Tells what a session that is over changed in its own tree, before its end is told.
+    fn record_tree(&mut self, session: &SessionId) {
+        let Some((delegation, index)) = self.kernel.locate(session) else { return };
+        let task = self.kernel.delegations()[&delegation].task(index).unwrap();
+        let Some(known) = task.tree.clone() else { return };
+        let (subtask, command) = (task.spec.id.clone(), None);
+        let tree = Ok(tree(TreeState::Recorded, known.after));
+        self.give(Input::Report(Report::Tree { delegation, subtask, command, tree }));
+    }
+
+    /// Sees to the next work tree; returns what came of it, or `None` if there is none.
+    pub fn see_to_tree(&mut self, fits: bool) -> Option<Vec<Body>> {
+        let (delegation, subtask, command, what) = self.trees.pop_front()?;
+        let state = match what {
+            TreeWork::Merge if fits => TreeState::Merged,
+            TreeWork::Merge => TreeState::Conflict,
+            TreeWork::Keep => TreeState::Kept,
+            TreeWork::Discard => TreeState::Discarded,
+        };
+        let mut tree = tree(state, AfterIsolation::Ask);
+        if state == TreeState::Conflict {
+            tree.conflicts = vec!["src/a.rs".into()];
+        }
+        Some(self.give(Input::Report(Report::Tree { delegation, subtask, command, tree: Ok(tree) })))
     }
 
     /// Ends an agent that runs.
@@ -458,6 +493,15 @@ fn new_model() -> Model {
     let opened = SourceFact::Opened { kind: SourceKind::Engine, root: "x".into() };
     let _ = model.apply(Fact::source(SourceId(0), opened));
     model
+}
+
+/// Returns a work tree in which two files changed.
+pub fn tree(state: TreeState, after: AfterIsolation) -> Box<WorkTree> {
+    let mut tree = WorkTree { state, after, path: Some("/trees/x".into()), ..WorkTree::default() };
+    if state != TreeState::Made {
+        tree.name_files(&["a".into(), "b".into()]);
+    }
+    Box::new(tree)
 }
 
 pub fn host_facts() -> Host {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use crate::cli::shown;
 
 /// A diff that is longer is cut: nobody reads it on a panel.
-const LONGEST: usize = 1 << 20;
+pub(super) const LONGEST: usize = 1 << 20;
 /// So much of a new file is shown.
 const LONGEST_NEW: u64 = 64 * 1024;
 /// So many new files are shown.
@@ -74,7 +74,7 @@ fn added(folder: &Path, name: &str) -> String {
     format!("{head}@@ -0,0 +1,{} @@\n{}", lines.len(), lines.concat())
 }
 
-fn cut(text: &str, most: usize) -> &str {
+pub(super) fn cut(text: &str, most: usize) -> &str {
     text.get(..text.floor_char_boundary(most)).unwrap_or_default()
 }
 

@@ -1,6 +1,6 @@
 //! Carries out what the monitor asks for, on threads of its own: a key never waits for any of it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -193,10 +193,11 @@ impl Outside for Hands {
                 let folders = self.folders();
                 self.spawn(move |_| history(ticket, &folders));
             }
-            Effect::Diff { ticket, source, workspace } => {
+            Effect::Diff { ticket, source, workspace, step } => {
+                let whose = step.as_ref().and_then(|step| self.whose(step.source));
                 let folder = self.work_folders(source, workspace.into_iter().collect());
                 let folder = folder.and_then(|folders| folders.into_iter().next());
-                self.spawn(move |_| News::Diff { ticket, text: git::diff(folder.as_deref()) });
+                self.spawn(move |_| News::Diff { ticket, text: changed(whose, step, folder.as_deref()) });
             }
             Effect::Delegate(source, handover) => {
                 let Some(whose) = self.one(source) else {
@@ -253,7 +254,8 @@ fn signal(what: Control, process: &Signalled) -> Result<String, String> {
         | Control::Answer
         | Control::Tell
         | Control::Accept
-        | Control::Raise => Err(format!("{} cannot be done by a signal", what.as_str())),
+        | Control::Raise
+        | Control::Settle => Err(format!("{} cannot be done by a signal", what.as_str())),
     }
 }
 
@@ -328,6 +330,16 @@ fn past_entry(record: &Record) -> PastEntry {
     }
 }
 
+/// Returns what a step changed in a work tree of its own, or what is changed in the folder it works in.
+fn changed(whose: Option<Whose>, step: Option<Target>, folder: Option<&Path>) -> Result<String, String> {
+    if let (Some(Whose::Here(folder)), Some(Target { delegation, step: Some(step), .. })) = (whose, step)
+        && let Some(text) = crate::cli::diff::changed(&folder, delegation, step, false)?
+    {
+        return Ok(git::cut(&text, git::LONGEST).to_owned());
+    }
+    git::diff(folder)
+}
+
 fn export(name: &str, text: &str) -> News {
     let written = working_folder().and_then(|folder| {
         let path = unused(&folder.join(name));
@@ -340,7 +352,7 @@ fn export(name: &str, text: &str) -> News {
 }
 
 /// An export never overwrites what is there.
-fn unused(path: &std::path::Path) -> PathBuf {
+fn unused(path: &Path) -> PathBuf {
     let (stem, end) = (path.file_stem().unwrap_or_default(), path.extension().unwrap_or_default());
     let numbered = (2..1000).map(|nth| {
         let name = format!("{}-{nth}.{}", stem.to_string_lossy(), end.to_string_lossy());

@@ -1,6 +1,7 @@
 //! What the kernel wants done, done: hosts started, orders given, agents spoken to, remains swept away.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::desk::Desk;
 use super::{Driver, beside, now};
@@ -48,6 +49,9 @@ impl Driver {
             }
             Effect::SetTimer { key, at_ms, epoch } => drop(self.timers.insert(key, (at_ms, epoch))),
             Effect::Sweep { session } => self.sweep(session),
+            Effect::Tree { delegation, subtask, command, what } => {
+                self.settle_tree(delegation, subtask, command, what);
+            }
         }
     }
 
@@ -55,14 +59,15 @@ impl Driver {
         self.inputs.push_back(Input::Report(report));
     }
 
-    fn start(&mut self, launch: &Launch) {
+    /// Starts a session in a folder.
+    pub(super) fn start_in(&mut self, launch: &Launch, root: &Path) {
         let session = launch.session.clone();
         self.renew_config();
         if let Some((until, why)) = self.held(launch.agent.as_deref()) {
             self.tell_later(Report::Held { session, until, why });
             return;
         }
-        match self.launch(launch) {
+        match self.launch(launch, root) {
             Ok(desk) => {
                 self.desks.insert(session, desk);
                 self.is_watching = false;
@@ -86,18 +91,16 @@ impl Driver {
         config.agent(name.map(str::to_owned).or_else(chosen).as_deref())
     }
 
-    fn launch(&self, launch: &Launch) -> std::result::Result<Desk, String> {
+    fn launch(&self, launch: &Launch, root: &Path) -> std::result::Result<Desk, String> {
         let agent = self.config_agent(launch.agent.as_deref())?;
         let folder = self.session_folder(&launch.session)?;
-        let project = self.book.store().folder.project();
-        let root = launch.workspace.as_deref().map_or_else(|| project.to_owned(), |at| project.join(at));
         let env = self.asker_env(&launch.delegation).unwrap_or_else(|| self.world.env.clone());
         let whole = Ask {
             prompt: &launch.prompt,
             model: launch.model.as_deref(),
             resume: None,
             env: &env,
-            root: &root,
+            root,
             folder: &folder.0,
             program: &self.world.program,
         };
@@ -166,7 +169,10 @@ impl Driver {
             | Verb::Tell { .. }
             | Verb::Approve { .. }
             | Verb::Reject { .. }
-            | Verb::Rollback { .. } => None,
+            | Verb::Rollback { .. }
+            | Verb::Merge
+            | Verb::Keep
+            | Verb::Discard => None,
         }
     }
 
@@ -186,7 +192,10 @@ impl Driver {
         }
     }
 
-    fn order(&mut self, session: &SessionId, id: &str, order: Order) {
+    pub(super) fn order(&mut self, session: &SessionId, id: &str, order: Order) {
+        if self.holds_back(session, id, order) {
+            return;
+        }
         let what = match order {
             Order::Freeze => What::Freeze,
             Order::Continue => What::Continue,

@@ -51,7 +51,8 @@ impl Driver {
             Ok(session::State::Running { .. } | session::State::Exited(_)) => {
                 let listens = self.listens(session);
                 let desk = Desk::adopt(session.clone(), folder);
-                let host = Host { channel: listens, ..desk.host() };
+                let tree = self.place_of(session);
+                let host = Host { channel: listens, tree, ..desk.host() };
                 self.desks.insert(session.clone(), desk);
                 self.is_watching = false;
                 Observed::Running(host)
@@ -181,7 +182,7 @@ impl Driver {
         }
         if let Some(exit) = news.exit {
             self.leave(session);
-            self.take(Input::Report(Report::Exited { session: session.clone(), exit }))?;
+            self.ended(session, exit)?;
         } else if let Some(error) = news.not_started {
             self.leave(session);
             self.take(Input::Report(Report::NotStarted { session: session.clone(), error }))?;
@@ -198,7 +199,7 @@ impl Driver {
         self.is_watching = false;
     }
 
-    fn report_of(&self, session: &SessionId, said: Said) -> Option<Report> {
+    fn report_of(&mut self, session: &SessionId, said: Said) -> Option<Report> {
         let session = session.clone();
         match said {
             Said::Started { process, remaining_ms } => {
@@ -211,6 +212,7 @@ impl Driver {
                     remaining_ms,
                     cli: self.desks.get(&session).and_then(Desk::cli),
                     workspace: self.desks.get(&session).and_then(Desk::cwd),
+                    tree: self.place_of(&session),
                 };
                 Some(Report::Started { session, host })
             }

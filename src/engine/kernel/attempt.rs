@@ -81,6 +81,9 @@ impl Turn<'_> {
                 };
                 self.settle_question(told);
             }
+            Report::Tree { delegation, subtask, command, tree } => {
+                self.tree_came(&delegation, &subtask, command.as_ref(), tree);
+            }
             // The model keeps signs of life; nothing is decided by them.
             Report::Alive { .. } => {}
         }
@@ -119,6 +122,9 @@ impl Turn<'_> {
             deadline,
             ..Default::default()
         };
+        if let Some(tree) = host.tree.clone() {
+            self.tell_tree(&at.delegation, &at.subtask, None, tree);
+        }
         self.emit(Body::SessionStarted(p::SessionStarted {
             session_id: session.clone(),
             delegation_id: Some(at.delegation.clone()),
@@ -344,6 +350,7 @@ impl Turn<'_> {
             attempt: Some(at.attempt),
             ..Default::default()
         }));
+        self.settle_tree(&at.delegation, at.index);
     }
 
     fn failed(&mut self, at: &Place, error: String, retryable: bool, result: Option<Box<Outcome>>) {

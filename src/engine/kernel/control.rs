@@ -11,6 +11,7 @@ mod retry;
 mod say;
 mod skip;
 mod start;
+mod tree;
 
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use crate::model::time::Stamp;
 
 use super::input::Tick;
 use super::spec::{Code, Refusal};
-use super::state::{Delegation, Task, digest};
+use super::state::{Delegation, Pending, Task, digest};
 use super::{Kernel, Turn};
 
 pub(super) use pause::turn;
@@ -76,6 +77,7 @@ impl Turn<'_> {
             Verb::Answer { question_id, answer } => self.carry_out_answer(&command, question_id, answer),
             Verb::Tell { text } => self.carry_out_tell(&command, text),
             Verb::Start { spec } => self.carry_out_start(&command.delegation_id, spec),
+            Verb::Merge | Verb::Keep | Verb::Discard => self.carry_out_tree(&command),
             Verb::Approve { .. } | Verb::Reject { .. } | Verb::Rollback { .. } => {}
         }
         self.touch(&command.delegation_id);
@@ -83,7 +85,8 @@ impl Turn<'_> {
 
     /// Concludes the commands that wait for nothing more.
     pub(super) fn close_commands(&mut self) {
-        let pending = self.kernel.pending.iter().filter(|(_, pending)| pending.waits.is_empty());
+        let is_done = |pending: &Pending| pending.waits.is_empty() && pending.trees.is_empty();
+        let pending = self.kernel.pending.iter().filter(|(_, pending)| is_done(pending));
         let done: Vec<CommandId> = pending.map(|(id, _)| id.clone()).collect();
         for id in done {
             self.conclude(&id);
@@ -128,6 +131,13 @@ impl Turn<'_> {
                 };
                 proof
             }
+            Verb::Merge | Verb::Keep | Verb::Discard => match self.kernel.tree_proof(pending) {
+                Ok(proof) => proof,
+                Err(refusal) => {
+                    self.refuse(&command, refusal);
+                    return;
+                }
+            },
             Verb::Start { .. } if !self.kernel.delegations.contains_key(&command.delegation_id) => {
                 let lost = Refusal::new(Code::Gone, "What was to hand it over ended before it began.");
                 self.refuse(&command, lost);
@@ -171,6 +181,9 @@ impl Turn<'_> {
             | Verb::Tell { .. }
             | Verb::Accept { .. }
             | Verb::Rollback { .. }
+            | Verb::Merge
+            | Verb::Keep
+            | Verb::Discard
             | Verb::Raise { .. } => false,
         };
         let void: Vec<Command> = self
@@ -274,6 +287,7 @@ impl Kernel {
             Verb::Answer { question_id, .. } => self.check_answer(command, question_id),
             Verb::Tell { .. } => self.check_tell(command),
             Verb::CancelAgent { .. } => self.check_stop(command),
+            Verb::Merge | Verb::Keep | Verb::Discard => self.check_tree(command),
             Verb::Approve { .. } | Verb::Reject { .. } | Verb::Rollback { .. } => {
                 let kind = command.verb.kind();
                 Err(Refusal::new(Code::Unsupported, format!("This engine cannot {kind} yet.")))

@@ -34,6 +34,16 @@ pub enum Effect {
     SetTimer { key: TimerKey, at_ms: u64, epoch: u64 },
     /// Looks for what a session's host left behind and ends it; a host that comes later must not begin.
     Sweep { session: SessionId },
+    /// Merges, leaves or removes the work tree of a step; [`super::input::Report::Tree`] tells what came of it.
+    Tree { delegation: DelegationId, subtask: SubtaskId, command: Option<CommandId>, what: TreeWork },
+}
+
+/// What can be done with the work tree of a step that is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TreeWork {
+    Merge,
+    Keep,
+    Discard,
 }
 
 /// One attempt of one step.

@@ -103,6 +103,7 @@ impl Kernel {
             }
             Body::SubtaskCancelled(data) => self.subtask_cancelled(data),
             Body::SubtaskRetried(data) => self.retried(data),
+            Body::SubtaskTree(data) => self.tree_told(data),
             _ => {}
         }
     }
@@ -122,6 +123,7 @@ impl Kernel {
             born: seq.0,
             task_id: data.task_id.clone(),
             workspace: spec.workspace.clone(),
+            isolation: spec.isolation,
             parent,
             depth: plan.and_then(|plan| plan.depth).unwrap_or(1),
             path: spec.path.clone(),

@@ -48,7 +48,8 @@ impl Kernel {
             at,
         };
         let waits = self.take_hold(&command);
-        let pending = Pending { command, waits, proofs: Vec::new(), unstarted: 0 };
+        let trees = self.trees_of(&command);
+        let pending = Pending { command, waits, proofs: Vec::new(), unstarted: 0, trees };
         self.pending.insert(data.command_id.clone(), pending);
     }
 
@@ -129,7 +130,10 @@ impl Kernel {
             | Verb::Approve { .. }
             | Verb::Reject { .. }
             | Verb::Accept { .. }
-            | Verb::Rollback { .. } => return BTreeSet::new(),
+            | Verb::Rollback { .. }
+            | Verb::Merge
+            | Verb::Keep
+            | Verb::Discard => return BTreeSet::new(),
         }
         for id in &reach.delegations {
             self.refresh_below(id);

@@ -8,8 +8,9 @@ use serde_json::Value;
 use crate::model::command::Command;
 use crate::model::event::payload::Asked;
 use crate::model::handoff::Outcome;
-use crate::model::id::{CommandId, QuestionId, SessionId};
+use crate::model::id::{CommandId, DelegationId, QuestionId, SessionId, SubtaskId};
 use crate::model::time::Stamp;
+use crate::model::worktree::WorkTree;
 
 use super::effect::TimerKey;
 
@@ -83,6 +84,13 @@ pub enum Report {
     Asked(Box<Asked>),
     /// A question needs no answer any more.
     Settled { session: SessionId, question: QuestionId, how: Settled },
+    /// What became of a step's work tree, or why nothing did.
+    Tree {
+        delegation: DelegationId,
+        subtask: SubtaskId,
+        command: Option<CommandId>,
+        tree: Result<Box<WorkTree>, String>,
+    },
     /// A sign of life.
     Alive { session: SessionId },
 }
@@ -101,6 +109,8 @@ pub struct Host {
     pub cli: Option<Cli>,
     /// Where the agent works, where that is known.
     pub workspace: Option<String>,
+    /// The work tree of its own that it works in, where that is news.
+    pub tree: Option<Box<WorkTree>>,
 }
 
 /// A session of an agent's own tool.

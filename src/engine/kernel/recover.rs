@@ -24,6 +24,7 @@ impl Turn<'_> {
         for command in pending {
             self.carry_out(&command);
         }
+        self.settle_trees();
     }
 
     /// Takes up one session as it was found.

@@ -10,6 +10,7 @@ use crate::model::event::payload::Proof;
 use crate::model::id::{DelegationId, QuestionId, SessionId, SubtaskId, TaskId};
 use crate::model::status::StatusWord;
 use crate::model::time::Stamp;
+use crate::model::worktree::{Isolation, WorkTree};
 
 use super::index::{Mark, Tally};
 use super::input::Cli;
@@ -23,6 +24,8 @@ pub struct Delegation {
     pub born: u64,
     pub task_id: Option<TaskId>,
     pub workspace: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
     pub parent: Option<Parent>,
     pub depth: u32,
     pub path: Vec<String>,
@@ -109,6 +112,9 @@ pub struct Task {
     /// The session that the agent's own tool keeps of the last attempt: the next one may go on with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cli: Option<Cli>,
+    /// Where it works, once it has begun; what became of what it changed there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<Box<WorkTree>>,
     /// Grows with each turn, so that a timer set before it is known to be late.
     pub epoch: u64,
     #[serde(skip)]
@@ -183,6 +189,9 @@ pub struct Pending {
     pub proofs: Vec<Proof>,
     /// How many steps it ended that had not begun.
     pub unstarted: u32,
+    /// The steps of its delegation whose work trees must still be seen to.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub trees: BTreeSet<SubtaskId>,
 }
 
 /// What is remembered of a command, so that it never acts twice.
@@ -296,6 +305,7 @@ impl Task {
             retryable: false,
             with_failure: false,
             cli: None,
+            tree: None,
             epoch: 0,
             dependants: Vec::new(),
             unmet: 0,

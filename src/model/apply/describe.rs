@@ -9,6 +9,7 @@ use crate::model::id::{QuestionId, SubtaskId};
 use crate::model::node::{Attempt, Moment, More, Node, Question, Running, make_room};
 use crate::model::status::Status;
 use crate::model::usage::Context;
+use crate::model::worktree::WorkTree;
 use crate::model::{Model, NodeIx, text};
 
 impl Model {
@@ -92,6 +93,11 @@ impl Model {
             let size = told.size.or(more.context.and_then(|known| known.size));
             set(&mut more.context, Some(Context { size, ..told }))
         });
+    }
+
+    pub(super) fn work_in(&mut self, ix: NodeIx, mut tree: Box<WorkTree>, delta: &mut Delta) {
+        tree.clean();
+        self.change_more(ix, delta, |more| set(&mut more.tree, Some(tree)));
     }
 
     pub(super) fn budget(&mut self, ix: NodeIx, budget: Budget, delta: &mut Delta) {

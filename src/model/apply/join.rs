@@ -157,6 +157,7 @@ fn absorb_more(mine: &mut More, other: More) {
     fill(&mut mine.expected_steps, other.expected_steps);
     fill(&mut mine.estimate_ms, other.estimate_ms);
     fill(&mut mine.workspace, other.workspace);
+    fill(&mut mine.tree, other.tree);
     fill(&mut mine.command, other.command);
     fill(&mut mine.budget, other.budget);
     fill(&mut mine.running, other.running);

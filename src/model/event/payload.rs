@@ -11,6 +11,7 @@ use crate::model::handoff::{Decision, Handoff, Outcome, SubtaskSpec};
 use crate::model::id::{AgentId, CommandId, DelegationId, QuestionId, SessionId, SubtaskId, TaskId};
 use crate::model::time::Stamp;
 use crate::model::usage::{Tokens, Usd};
+use crate::model::worktree::WorkTree;
 
 /// Fields that this version does not know, kept as they were.
 pub type Extra = Map<String, Value>;
@@ -136,6 +137,9 @@ payloads! {
     SubtaskSkipped {
         delegation_id: DelegationId, subtask_id: SubtaskId; reason: String, by: String, result: Box<Outcome>,
     }
+
+    /// `delegation:subtask-tree`
+    SubtaskTree { delegation_id: DelegationId, subtask_id: SubtaskId; tree: Box<WorkTree>, command_id: CommandId }
 
     /// `agent:started`
     AgentStarted {

@@ -110,6 +110,7 @@ fn node_facts(mut record: Record, parent: Option<&NodeKey>, source: SourceId, ou
         record.progress.map(NodeFact::Progressed),
         record.decision.take().map(NodeFact::Decided),
         record.result.take().map(NodeFact::Returned),
+        record.tree.take().map(NodeFact::Worked),
         record.quality.map(NodeFact::Quality),
         record.budget.take().map(NodeFact::Budgeted),
         record.context_window.map(NodeFact::Filled),

@@ -57,7 +57,10 @@ pub enum Effect {
     Diff {
         ticket: u64,
         source: SourceId,
+        /// The folder that it works in, where that is not a tree of its own.
         workspace: Option<String>,
+        /// The step whose own work tree it is.
+        step: Option<Target>,
     },
     /// Hand a task over, as `quarterdeck delegate` would: to the engine of this source, where there are several.
     Delegate(Option<SourceId>, Box<Handover>),

@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use crate::model::delta::Delta;
 use crate::model::key::NodeKey;
 use crate::model::node::Node;
-use crate::model::status::{Ending, Status, Trouble};
+use crate::model::status::{Ending, Status, StatusWord, Trouble};
 use crate::model::time::Stamp;
+use crate::model::worktree::WorkTree;
 use crate::model::{Model, NodeIx};
 
 /// Why a node needs a person. The order is that of urgency.
@@ -62,6 +63,11 @@ impl Need {
     pub fn of(model: &Model, node: &Node) -> Option<Self> {
         if node.more().is_some_and(|more| !more.questions.is_empty()) {
             return Some(Self::Question);
+        }
+        let asks = node.more().and_then(|more| more.tree.as_deref()).is_some_and(WorkTree::asks);
+        let is_failed = matches!(node.status.word(), StatusWord::Failed | StatusWord::TimedOut);
+        if asks && node.status.is_ended() && !is_failed {
+            return Some(Self::Review);
         }
         match &node.status {
             Status::Offered { lapsed: None } => Some(Self::Approval),

@@ -72,6 +72,7 @@ pub fn update(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
         Action::Tell => control::control(ui, cx, Control::Tell),
         Action::Accept => control::control(ui, cx, Control::Accept),
         Action::Raise => control::control(ui, cx, Control::Raise),
+        Action::Settle => control::control(ui, cx, Control::Settle),
         Action::Delegate => control::delegate(ui, cx),
         Action::Attach => tools::attach(ui, cx),
         Action::Diff => tools::diff(ui, cx),

@@ -102,6 +102,7 @@ actions! {
         Raise "raise" "raise the deadline",
         Attach "attach" "open the agent's own program on this session, and come back",
         Diff "diff" "show what it changed",
+        Settle "settle" "merge, keep or discard what it changed in its own work tree",
         Delegate "delegate" "delegate a task",
     }
     /// Several rows at once.

@@ -227,6 +227,7 @@ pub fn control_of(action: Action) -> Option<Control> {
         Action::Tell => Control::Tell,
         Action::Accept => Control::Accept,
         Action::Raise => Control::Raise,
+        Action::Settle => Control::Settle,
         _ => return None,
     })
 }

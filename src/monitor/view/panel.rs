@@ -14,6 +14,7 @@ pub mod thoughts;
 pub mod tiers;
 pub mod tokens;
 pub mod why;
+pub mod worktree;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

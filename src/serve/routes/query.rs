@@ -130,7 +130,8 @@ async fn why(api: &Api, id: String, step: Option<SubtaskId>) -> Result<Response,
         let steps: Vec<Value> = tasks
             .filter_map(|task| {
                 let why = view.kernel.explain(&id, &task.spec.id, view.now)?.to_string();
-                Some(json!({"subtaskId": task.spec.id, "status": task.word(), "why": why}))
+                let note = view.kernel.why_not_isolated(&id, &task.spec.id);
+                Some(json!({"subtaskId": task.spec.id, "status": task.word(), "why": why, "note": note}))
             })
             .collect();
         match step {

@@ -105,6 +105,14 @@ impl Teller<'_> {
         self.status(&keys, report(FIELD, "skipped", data.reason, None), name);
     }
 
+    pub(super) fn subtask_tree(&mut self, data: p::SubtaskTree, name: &'static str) {
+        let keys = step(&data.delegation_id, &data.subtask_id, None);
+        let Some(tree) = data.tree else { return };
+        let note = tree.reason.as_deref().map_or_else(|| tree.state.as_str().into(), Into::into);
+        self.node(keys.clone(), NodeFact::Worked(tree));
+        self.happened(&keys, name, Some(note));
+    }
+
     pub(super) fn agent_started(&mut self, data: p::AgentStarted, name: &'static str) {
         let mut keys = agent(&data.session_id, &data.agent_id);
         if let Some(call) = data.tool_use_id {

@@ -195,6 +195,7 @@ impl Folded {
             | NodeFact::Asked(_)
             | NodeFact::Settled(_)
             | NodeFact::Happened(_)
+            | NodeFact::Worked(_)
             | NodeFact::Gone => debug_assert!(false, "no trail says this"),
         }
     }

@@ -118,6 +118,12 @@ fn verb(form: &Form, control: Control) -> Result<Verb, String> {
         }
         Control::Reject => Verb::Reject { reason },
         Control::Accept => Verb::Accept { reason },
+        Control::Settle => match form.chosen(HOW) {
+            Some("merge") => Verb::Merge,
+            Some("keep") => Verb::Keep,
+            Some("discard") => Verb::Discard,
+            Some(_) | None => return Err("Choose what becomes of it first.".into()),
+        },
         Control::Tell => Verb::Tell { text: form.typed(TEXT).ok_or("Type a sentence first.")? },
         Control::Answer => return Err("A question is answered in its own dialog.".into()),
         Control::Raise => {

@@ -135,6 +135,14 @@ impl Aim<'_> {
             Control::Accept => {
                 self.form(control, "take as done", vec![Field::text(REASON, "why (may stay empty)")])
             }
+            Control::Settle => {
+                let how = vec![
+                    Choice::new("merge", "merge", "into the project's files, whole or not at all"),
+                    Choice::new("keep", "keep", "its work tree stays as it is, for you"),
+                    Choice::new("discard", "discard", "its work tree goes; the ref is left"),
+                ];
+                self.form(control, "do it", vec![Field::choice(HOW, how)])
+            }
             Control::Reject => {
                 self.form(control, "reject", vec![Field::text(REASON, "why (may stay empty)")])
             }
@@ -180,7 +188,8 @@ pub fn signal(control: Control, processes: Vec<Signalled>) -> Form {
         | Control::Answer
         | Control::Tell
         | Control::Accept
-        | Control::Raise => (
+        | Control::Raise
+        | Control::Settle => (
             "End",
             "Each is asked to end with all that descends from it (SIGTERM), and killed after 5 s.",
             "end it",

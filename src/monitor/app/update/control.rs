@@ -74,7 +74,8 @@ pub fn control_on(ui: &mut Ui, cx: Ctx<'_>, what: Control, nodes: &[NodeIx]) -> 
         | Control::Answer
         | Control::Tell
         | Control::Accept
-        | Control::Raise => {
+        | Control::Raise
+        | Control::Settle => {
             let agents = ui.agents_of(targets.first().map(|target| target.source)).to_vec();
             let form = Aim { model: cx.model, nodes: &allowed, targets, refused, agents: &agents }.ask(what);
             open(ui, cx, form, &allowed)

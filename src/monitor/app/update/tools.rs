@@ -287,6 +287,8 @@ pub fn load_diff(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     let Some((ix, node)) = ui.selected(cx.model) else { return Vec::new() };
     let told = |ix| cx.model.get(ix)?.more()?.workspace.as_deref().map(str::to_owned);
     let workspace = told(ix).or_else(|| cx.model.ancestors(ix).find_map(told));
+    let tree = node.more().and_then(|more| more.tree.as_deref()).filter(|tree| tree.path.is_some());
+    let step = tree.and_then(|_| control::target(cx.model, node).ok());
     let Some(source) = node.sources().first().copied() else { return Vec::new() };
     let is_ours = cx.model.source(source).is_some_and(|source| source.kind == SourceKind::Engine);
     if workspace.is_none() && !is_ours {
@@ -294,5 +296,5 @@ pub fn load_diff(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     }
     let ticket = ui.next_ticket();
     ui.diff = Some((ix, ticket, None));
-    vec![Effect::Diff { ticket, source, workspace }]
+    vec![Effect::Diff { ticket, source, workspace, step }]
 }

@@ -21,6 +21,7 @@ use crate::monitor::app::needs::Need;
 use crate::monitor::app::ui::{Drawn, View};
 use crate::monitor::input::action::Action;
 use crate::monitor::view::Scene;
+use crate::monitor::view::panel::worktree;
 use crate::monitor::view::text::{Side, put, span, wrap};
 use crate::monitor::view::theme::Role;
 use crate::monitor::view::tree::{label, sign};
@@ -202,7 +203,8 @@ fn said(node: &Node, need: Need) -> String {
             let word = if steps == Some(1) { "step" } else { "steps" };
             steps.map(|steps| format!("proposes {steps} {word}{}", score.unwrap_or_default()))
         }
-        Need::Review | Need::Blocked | Need::Failure => node.status.why().map(str::to_owned),
+        Need::Review => worktree::asked(node).or_else(|| node.status.why().map(str::to_owned)),
+        Need::Blocked | Need::Failure => node.status.why().map(str::to_owned),
         Need::Overdue => Some("past its deadline".into()),
         Need::Budget => {
             Some(format!("spent {}, {}", spent_tokens(&node.subtree_spend()), cost(&node.subtree_spend())))
@@ -281,7 +283,12 @@ fn keys_of(need: Need) -> &'static [(Action, &'static str)] {
             (Action::Reject, "reject"),
             (Action::Why, "why"),
         ],
-        Need::Review => &[(Action::Accept, "accept"), (Action::Retry, "retry"), (Action::Diff, "diff")],
+        Need::Review => &[
+            (Action::Settle, "merge, keep or discard"),
+            (Action::Accept, "accept"),
+            (Action::Retry, "retry"),
+            (Action::Diff, "diff"),
+        ],
         Need::Blocked | Need::Failure => &[
             (Action::Open, "deal with it"),
             (Action::Retry, "retry"),

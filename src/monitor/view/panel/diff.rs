@@ -23,6 +23,12 @@ const NO_WORK_TREE: &str = "Merge, keep and discard are not available: all steps
 
 /// Returns the lines of this tab.
 pub fn lines(scene: &Scene<'_>, ix: NodeIx, node: &Node, width: usize) -> Vec<Line<'static>> {
+    let mut lines = super::worktree::lines(scene, node, width);
+    lines.extend(changes(scene, ix, node, width));
+    lines
+}
+
+fn changes(scene: &Scene<'_>, ix: NodeIx, node: &Node, width: usize) -> Vec<Line<'static>> {
     let asked = scene.ui.diff.as_ref().filter(|(of, _, _)| *of == ix);
     match asked {
         Some((_, _, Some(Ok(text)))) if text.trim().is_empty() => {
