@@ -1,6 +1,7 @@
 //! The command line: one file a command. Here are what all commands share: where to look, the clock, how
 //! errors are said, and how output ends when nobody reads it any more.
 
+mod approve;
 mod ask;
 mod config;
 mod control;
@@ -94,6 +95,10 @@ enum Command {
     Skip(control::Skip),
     /// Take a failed result as done.
     Accept(control::Accept),
+    /// Let a proposal begin: all of it, or some of its steps, with what you change of them.
+    Approve(approve::Approve),
+    /// Do not let a proposal begin, or do not take a result that is for review.
+    Reject(approve::Reject),
     /// Give a delegation or a step more time.
     Raise(control::Raise),
     /// Answer an agent's question.
@@ -153,6 +158,8 @@ pub fn run() -> ExitCode {
         Some(Command::Retry(command)) => command.run(&cli.place),
         Some(Command::Skip(command)) => command.run(&cli.place),
         Some(Command::Accept(command)) => command.run(&cli.place),
+        Some(Command::Approve(command)) => command.run(&cli.place),
+        Some(Command::Reject(command)) => command.run(&cli.place),
         Some(Command::Raise(command)) => command.run(&cli.place),
         Some(Command::Answer(command)) => command.run(&cli.place),
         Some(Command::Tell(command)) => command.run(&cli.place),

@@ -126,6 +126,10 @@ impl Driver {
                 spec.subtasks.iter().find_map(|step| config.agent(step.agent.as_deref()).err())
             }
             Verb::Retry { agent, .. } => config.agent(Some(agent.as_deref()?)).err(),
+            Verb::Approve { subtasks } => {
+                let named = subtasks.iter().flatten().filter_map(|step| step.agent.as_deref());
+                named.into_iter().find_map(|agent| config.agent(Some(agent)).err())
+            }
             Verb::Pause { .. }
             | Verb::Resume
             | Verb::Cancel { .. }
@@ -134,7 +138,6 @@ impl Driver {
             | Verb::Raise { .. }
             | Verb::Answer { .. }
             | Verb::Tell { .. }
-            | Verb::Approve { .. }
             | Verb::Reject { .. }
             | Verb::Rollback { .. } => None,
         }

@@ -9,10 +9,11 @@ use crate::model::id::{CommandId, DelegationId, SessionId, SubtaskId};
 
 use super::Turn;
 use super::effect::{Effect, TimerKey};
-use super::fold::CUT;
+use super::fold::{CUT, QUALITY};
 use super::input::{Did, Exit, Host, Report, Settled, Verdict};
+use super::quality::worth;
 use super::schedule::timeout;
-use super::state::{Phase, Stop, Sweeping, Task};
+use super::state::{Phase, State, Stop, Sweeping, Task};
 
 /// So many starts in a row may be refused before the step has failed.
 const START_TRIES: u32 = 5;
@@ -324,10 +325,17 @@ impl Turn<'_> {
     }
 
     fn completed(&mut self, at: &Place, status: Option<&str>, result: Option<Box<Outcome>>) {
+        let worth = worth(status.is_some(), result.as_deref());
+        if let Some(needed) = self.kernel.needed(&at.delegation).filter(|needed| worth.score < *needed)
+            && status.is_none()
+        {
+            return self.review(at, &worth, needed, result);
+        }
         self.emit(Body::SubtaskCompleted(p::SubtaskCompleted {
             delegation_id: at.delegation.clone(),
             subtask_id: at.subtask.clone(),
             status: status.map(Into::into),
+            quality: Some(f64::from(worth.score)),
             result,
             session_id: Some(at.session.clone()),
             attempt: Some(at.attempt),
@@ -372,7 +380,8 @@ impl Turn<'_> {
             return;
         }
         let delay = backoff(limits, task.retries);
-        self.retry_later(id, index, delay, "failure", task.error.clone());
+        let cause = if task.state == State::Review { QUALITY } else { "failure" };
+        self.retry_later(id, index, delay, cause, task.error.clone());
     }
 
     /// A start that was refused spends no retry; it is tried again, for a while.
@@ -400,6 +409,8 @@ impl Turn<'_> {
             reason: why,
             retry_at: Some(self.later(delay)),
             cause: Some(cause.into()),
+            // What was not good enough is told what was not.
+            with_failure: (cause == QUALITY).then_some(true),
             ..Default::default()
         };
         self.emit(Body::SubtaskRetried(retried));

@@ -1,6 +1,6 @@
 //! What each event does to the state: the only place that changes it.
 
-use crate::model::command::{PauseMode, Verb};
+use crate::model::command::{PauseMode, Spec, Verb};
 use crate::model::event::payload::{self as p, Proof};
 use crate::model::event::{Body, Event};
 use crate::model::id::{DelegationId, Seq, SessionId, SubtaskId};
@@ -8,13 +8,17 @@ use crate::model::status::StatusWord;
 use crate::model::time::Stamp;
 
 use super::Kernel;
+use super::govern::Governing;
 use super::index::link;
+use super::spec::expand;
 use super::state::{Clock, Delegation, Parent, Pending, Phase, Session, State, Task};
 
 /// The mark of a step that ended only because its delegation did.
 pub(super) const CUT: &str = "cut";
 /// The level of a delegation whose time is up.
 pub(super) const DEADLINE: &str = "deadline";
+/// Why a step is tried again whose result was not worth enough.
+pub(super) const QUALITY: &str = "quality";
 /// What a raise did to a node.
 pub(super) const RAISED: &str = "deadline moved";
 
@@ -29,6 +33,8 @@ impl Kernel {
         let last = self.at;
         self.at = Some(self.at.map_or(event.at, |last| last.max(event.at)));
         match &event.body {
+            Body::Proposed(data) => self.proposed(data, event.seq, event.at),
+            Body::Approved(data) => self.approved(&data.delegation_id),
             Body::Started(data) => self.started(data, event.seq, event.at),
             Body::Paused(data) => self.turned(data, StatusWord::Paused),
             Body::Resumed(data) => self.turned(data, StatusWord::Running),
@@ -76,6 +82,15 @@ impl Kernel {
                 let result = data.result.as_ref().and_then(|result| result.summary.clone());
                 self.subtask_ended(&data.delegation_id, &data.subtask_id, how, |task| {
                     task.result = result.or(task.result.take());
+                    task.quality = data.quality.or(task.quality);
+                });
+            }
+            Body::SubtaskReview(data) => {
+                let result = data.result.as_ref().and_then(|result| result.summary.clone());
+                self.subtask_ended(&data.delegation_id, &data.subtask_id, StatusWord::Review, |task| {
+                    task.state = State::Review;
+                    task.error.clone_from(&data.reason);
+                    (task.result, task.quality) = (result, data.quality);
                 });
             }
             Body::SubtaskFailed(data) => {
@@ -107,19 +122,62 @@ impl Kernel {
     fn started(&mut self, data: &p::Started, seq: Seq, at: Stamp) {
         // A delegation that some other engine only told of has nothing to run.
         let Some(spec) = data.spec.as_deref() else { return };
+        let plan = data.plan.as_deref();
+        let deadline = plan.and_then(|plan| plan.deadline);
+        self.insert(&data.delegation_id, spec, (plan, deadline), (seq, at));
+    }
+
+    fn proposed(&mut self, data: &p::Proposed, seq: Seq, at: Stamp) {
+        let (id, plan) = (&data.delegation_id, data.plan.as_deref());
+        let deadline = plan.and_then(|plan| plan.expires_at);
+        let Some(spec) = data.spec.as_deref() else {
+            // It is there already, and can be approved until another moment.
+            if let Some(known) = self.delegations.get_mut(id).filter(|one| one.status == StatusWord::Offered)
+            {
+                let due_ms = plan.and_then(|plan| plan.due_ms);
+                known.clock = Clock { due_ms, ..Clock::running(deadline) };
+                known.epoch += 1;
+            }
+            return;
+        };
+        let Ok(subtasks) = expand(spec) else { return };
+        let expanded = Spec { subtasks, ..spec.clone() };
+        self.insert(id, &expanded, (plan, deadline), (seq, at));
+        if let Some(delegation) = self.delegations.get_mut(id) {
+            (delegation.status, delegation.proposal) = (StatusWord::Offered, Some(Box::new(spec.clone())));
+        }
+        self.refresh_start(id);
+    }
+
+    fn approved(&mut self, id: &DelegationId) {
+        let Some(delegation) = self.delegations.get_mut(id) else { return };
+        (delegation.status, delegation.clock) = (StatusWord::Queued, Clock::default());
+        delegation.epoch += 1;
+    }
+
+    /// Takes a delegation in; one that was proposed is the same one from then on.
+    fn insert(
+        &mut self,
+        id: &DelegationId,
+        spec: &Spec,
+        (plan, deadline): (Option<&p::Plan>, Option<Stamp>),
+        (seq, at): (Seq, Stamp),
+    ) {
+        let before = self.delegations.get(id);
+        let epoch = before.map_or(0, |before| before.epoch + 1);
+        let offered_by = before.and_then(|before| before.parent.clone());
         let parent = spec.parent.as_ref().and_then(|above| {
             let delegation = self.delegations.get(&above.delegation_id)?;
             let index = delegation.index_of(&above.subtask_id)?;
             let attempt = delegation.task(index)?.attempt;
             Some(Parent { delegation: above.delegation_id.clone(), index, attempt })
         });
-        let plan = data.plan.as_deref();
         let mut delegation = Delegation {
-            id: data.delegation_id.clone(),
+            id: id.clone(),
             born: seq.0,
-            task_id: data.task_id.clone(),
+            task_id: spec.task_id.clone(),
             workspace: spec.workspace.clone(),
-            parent,
+            parent: offered_by.or(parent),
             depth: plan.and_then(|plan| plan.depth).unwrap_or(1),
             path: spec.path.clone(),
             limits: spec.limits.clone(),
@@ -128,11 +186,9 @@ impl Kernel {
             cancel: None,
             expired: false,
             hold: None,
-            clock: Clock {
-                due_ms: plan.and_then(|plan| plan.due_ms),
-                ..Clock::running(plan.and_then(|plan| plan.deadline))
-            },
-            epoch: 0,
+            clock: Clock { due_ms: plan.and_then(|plan| plan.due_ms), ..Clock::running(deadline) },
+            epoch,
+            proposal: None,
             tasks: spec.subtasks.iter().cloned().map(Task::new).collect(),
             tally: super::index::Tally::default(),
         };
@@ -398,7 +454,7 @@ impl Kernel {
         let is_start = data.cause.as_deref() == Some("start");
         task.refusal = data.reason.clone().filter(|_| is_start);
         match data.cause.as_deref() {
-            Some("failure") => task.retries += 1,
+            Some("failure" | QUALITY) => task.retries += 1,
             Some("start") => task.refused_starts += 1,
             Some(_) | None => (task.retries, task.refused_starts) = (0, 0),
         }
@@ -422,6 +478,10 @@ impl Kernel {
             let value = settings.get("limits").and_then(|limits| limits.get(name)).or(settings.get(old))?;
             u32::try_from(value.as_u64()?).ok()
         };
+        if let Some(settings) = &data.settings {
+            self.governing = Governing::of(settings);
+            self.settings = Some(settings.clone());
+        }
         if let Some(most) = number("maxConcurrent", "maxConcurrentAgents") {
             self.limits.max_concurrent = most.max(1);
         }
