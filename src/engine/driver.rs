@@ -11,6 +11,7 @@ mod carry;
 mod cut;
 mod desk;
 mod log;
+mod returned;
 mod settings;
 mod tasks;
 mod watching;
@@ -275,7 +276,8 @@ impl Driver {
     }
 
     /// Gives the kernel an input, writes what it decided, and carries it out.
-    fn take(&mut self, input: Input) -> Result<()> {
+    fn take(&mut self, mut input: Input) -> Result<()> {
+        self.look_for_artifacts(&mut input);
         let tick = tick();
         debug_assert_eq!(self.kernel.seq(), self.book.seq(), "the kernel has seen every event");
         let step = self.kernel.step(tick, input);

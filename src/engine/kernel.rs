@@ -11,6 +11,7 @@
 
 mod attempt;
 mod audit;
+mod begun;
 mod clock;
 mod control;
 pub mod effect;

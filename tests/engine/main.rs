@@ -12,4 +12,5 @@ mod deck;
 mod escape;
 mod lines;
 mod promises;
+mod propose;
 mod storm;
