@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::deck::{Deck, journal, text, wait_until};
 use quarterdeck::store::folder::StateFolder;
@@ -121,7 +121,11 @@ command = "cat > asked; cat answer"
 "#;
     fs::write(deck.path("quarterdeck.toml"), agents).unwrap();
     let plan = r#"{"subtasks": [{"title": "Look"}, {"title": "Change", "dependencies": ["st-1"]}]}"#;
-    fs::write(deck.path("answer"), plan).unwrap();
+    let say = |summary: &str| {
+        let told = json!({"quarterdeck": "result", "status": "done", "summary": summary});
+        fs::write(deck.path("answer"), format!("{told}\n")).unwrap();
+    };
+    say(plan);
     deck.ok(&["delegate", "--wait", "Tidy the shed"]);
     let asked = fs::read_to_string(deck.path("asked")).unwrap();
     assert!(asked.contains("Answer with JSON") && asked.ends_with("Tidy the shed"), "{asked}");
@@ -131,7 +135,7 @@ command = "cat > asked; cat answer"
         decided.nth(nth).unwrap()["data"]["decision"]["plannedBy"].clone()
     };
     assert_eq!((planned_by(0), deck.lines("starts")), ("plans".into(), 2));
-    fs::write(deck.path("answer"), "I would rather not.").unwrap();
+    say("I would rather not.");
     let told = deck.run(&["delegate", "--wait", "Tidy the shed"]);
     let warned = text(&told.stderr);
     assert!(warned.contains("plans made no plan: its answer has no JSON. It is split by rules."), "{warned}");

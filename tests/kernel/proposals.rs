@@ -378,7 +378,8 @@ fn a_result_below_the_threshold_waits_for_a_look() {
     world.obey_all();
     assert_eq!((world.word("del-a", "a"), world.word("del-a", "b")), ("done", "running"));
     assert!(world.hosts.values().any(|host| host.launch.prompt.contains("made it")), "it is handed on");
-    let events = end(&mut world, "b", done("fine"));
+    let tested = Outcome { tests_run: Some("3 passed".into()), ..Outcome::default() };
+    let events = end(&mut world, "b", Verdict::Done { result: Some(Box::new(tested)) });
     let Some(Body::Completed(completed)) = events.last() else { panic!("{events:?}") };
     assert_eq!(completed.quality, Some(75.0), "the mean of 50 and 100");
     world.check_fold();

@@ -49,7 +49,7 @@ async fn what_an_agent_asks_for_waits_is_approved_in_part_and_runs() {
         .collect();
     assert!(steps.contains(&(&json!("st-1"), &json!("skipped"))), "{steps:?}");
     assert!(steps.contains(&(&json!("st-2"), &json!("done"))), "{steps:?}");
-    assert_eq!(told["metrics"]["avgSubtaskQuality"], 100.0, "{told}");
+    assert!(told["metrics"]["avgSubtaskQuality"].is_null(), "nothing speaks for or against it: {told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

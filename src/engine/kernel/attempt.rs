@@ -326,16 +326,16 @@ impl Turn<'_> {
 
     fn completed(&mut self, at: &Place, status: Option<&str>, result: Option<Box<Outcome>>) {
         let worth = worth(status.is_some(), result.as_deref());
-        if let Some(needed) = self.kernel.needed(&at.delegation).filter(|needed| worth.score < *needed)
-            && status.is_none()
+        if let (Some(worth), Some(needed), None) = (&worth, self.kernel.needed(&at.delegation), status)
+            && worth.score < needed
         {
-            return self.review(at, &worth, needed, result);
+            return self.review(at, worth, needed, result);
         }
         self.emit(Body::SubtaskCompleted(p::SubtaskCompleted {
             delegation_id: at.delegation.clone(),
             subtask_id: at.subtask.clone(),
             status: status.map(Into::into),
-            quality: Some(f64::from(worth.score)),
+            quality: worth.map(|worth| f64::from(worth.score)),
             result,
             session_id: Some(at.session.clone()),
             attempt: Some(at.attempt),

@@ -7,20 +7,21 @@ use crate::model::event::{Body, payload as p};
 use crate::model::handoff::Outcome;
 use crate::model::id::DelegationId;
 
-/// Says what a result is worth by what came back.
-pub(super) fn worth(is_partial: bool, result: Option<&Outcome>) -> Quality {
+/// Says what a result is worth by what came back; nothing where nothing came back that speaks for or against it.
+pub(super) fn worth(is_partial: bool, result: Option<&Outcome>) -> Option<Quality> {
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     let artifacts = result.map(|result| result.artifacts.as_slice()).unwrap_or_default();
     let missing = artifacts.iter().filter(|artifact| artifact.exists == Some(false)).count();
     let judged = result.and_then(|result| result.extra.get("quality")?.as_f64());
-    quality(&Evidence {
+    let evidence = Evidence {
         ending: if is_partial { Ending::Partial } else { Ending::Done },
         errors: count(result.map_or(0, |result| result.errors.len())),
         warnings: 0,
         artifacts: Artifacts { expected: false, claimed: count(artifacts.len()), missing: count(missing) },
         tests: result.and_then(|result| Tests::read(result.tests_run.as_deref()?)),
         judged,
-    })
+    };
+    (evidence != Evidence::default()).then(|| quality(&evidence))
 }
 
 impl Kernel {

@@ -220,7 +220,16 @@ impl Known {
 pub(super) fn digest(asked: Option<&Value>) -> Option<String> {
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
-    let text = serde_json::to_vec(asked?).ok()?;
+    let asked = asked?;
+    // Why something is handed over is not what is asked for, and the same request may be weighed again.
+    let text = if asked.pointer("/spec/decision").is_some() {
+        let mut asked = asked.clone();
+        let spec = asked.get_mut("spec").and_then(Value::as_object_mut);
+        spec.map(|spec| spec.remove("decision"));
+        serde_json::to_vec(&asked).ok()?
+    } else {
+        serde_json::to_vec(asked).ok()?
+    };
     let digest = text.iter().fold(BASIS, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(PRIME));
     Some(format!("{digest:016x}"))
 }
