@@ -2,6 +2,7 @@
 //! errors are said, and how output ends when nobody reads it any more.
 
 mod agents;
+mod approve;
 mod ask;
 mod config;
 mod control;
@@ -11,12 +12,14 @@ mod delegate;
 mod demo;
 mod diff;
 mod doctor;
+mod dry_run;
 mod engine;
 mod history;
 mod host;
 mod logs;
 mod mind;
 mod natives;
+mod planner;
 mod screenshot;
 mod simulated;
 mod slash;
@@ -99,6 +102,10 @@ enum Command {
     Skip(control::Skip),
     /// Take a failed result as done.
     Accept(control::Accept),
+    /// Let a proposal begin: all of it, or some of its steps, with what you change of them.
+    Approve(approve::Approve),
+    /// Do not let a proposal begin, or do not take a result that is for review.
+    Reject(approve::Reject),
     /// Give a delegation or a step more time.
     Raise(control::Raise),
     /// Answer an agent's question.
@@ -167,6 +174,8 @@ pub fn run() -> ExitCode {
         Some(Command::Retry(command)) => command.run(&cli.place),
         Some(Command::Skip(command)) => command.run(&cli.place),
         Some(Command::Accept(command)) => command.run(&cli.place),
+        Some(Command::Approve(command)) => command.run(&cli.place),
+        Some(Command::Reject(command)) => command.run(&cli.place),
         Some(Command::Raise(command)) => command.run(&cli.place),
         Some(Command::Answer(command)) => command.run(&cli.place),
         Some(Command::Tell(command)) => command.run(&cli.place),

@@ -12,6 +12,7 @@ pub mod factors;
 pub mod hint;
 pub mod mode;
 pub mod pattern;
+pub mod plan;
 pub mod quality;
 pub mod rules;
 mod select;

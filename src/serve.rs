@@ -27,6 +27,7 @@ use axum::Router;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch};
 
+use crate::decide::decider::Decider;
 use crate::engine::door::Door;
 use crate::store::error::Error as StoreError;
 use announce::Announced;
@@ -124,6 +125,8 @@ struct Inside {
     streams: Arc<Semaphore>,
     /// The last count of the history, so that turning its pages does not count it anew.
     counted: Mutex<Option<(routes::past::Counted, u64)>>,
+    /// Who is asked for decisions.
+    decider: Mutex<Decider>,
 }
 
 impl Api {
@@ -133,8 +136,9 @@ impl Api {
         let (epoch, journal) = (about.epoch, about.journal.to_string());
         let version = Version { api: API, version: VERSION.into(), epoch, journal };
         let streams = Arc::new(Semaphore::new(options.streams));
-        let counted = Mutex::new(None);
-        Self(Arc::new(Inside { door, version, patience: options.patience, rules, streams, counted }))
+        let (counted, decider) = (Mutex::new(None), Mutex::new(Decider::default()));
+        let patience = options.patience;
+        Self(Arc::new(Inside { door, version, patience, rules, streams, counted, decider }))
     }
 
     /// Returns all routes, guarded.

@@ -10,6 +10,8 @@
 
 #[path = "kernel/clocks.rs"]
 mod clocks;
+#[path = "kernel/proposals.rs"]
+mod proposals;
 #[path = "kernel/props.rs"]
 mod props;
 #[path = "kernel/questions.rs"]

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::{CliError, Outcome, now, print, warn};
 use crate::model::Model;
-use crate::model::command::{Command, Receipt, ReceiptState, Verb};
+use crate::model::command::{BY_AGENT, Command, Receipt, ReceiptState, Verb};
 use crate::model::id::{CommandId, DelegationId, SubtaskId};
 use crate::model::key::SourceId;
 use crate::serve::announce;
@@ -80,7 +80,13 @@ impl Live {
 /// Makes a command with an id of its own.
 pub(super) fn command(delegation: DelegationId, subtask: Option<SubtaskId>, verb: Verb) -> Command {
     let id = CommandId::from(format!("cmd-{}", random()));
-    Command { id, verb, delegation_id: delegation, subtask_id: subtask, by: Some("cli".into()), at: now() }
+    Command { id, verb, delegation_id: delegation, subtask_id: subtask, by: Some(by()), at: now() }
+}
+
+/// Returns who asks: an agent, if it is one that runs this.
+fn by() -> String {
+    let session = std::env::var(MARK).ok().filter(|session| !session.is_empty());
+    session.map_or_else(|| "cli".into(), |session| format!("{BY_AGENT}:{session}"))
 }
 
 /// Sends a command and waits for its receipt; says on standard error what a person should know meanwhile.

@@ -22,6 +22,9 @@ use crate::store::folder::StateFolder;
 pub(super) struct Config {
     #[command(subcommand)]
     what: Option<What>,
+    /// Set the mode of the running engine, until it is taken back.
+    #[arg(long, value_name = "MODE")]
+    mode: Option<String>,
     /// As JSON: for each setting its value, its layer, and what it may be.
     #[arg(long)]
     json: bool,
@@ -99,6 +102,10 @@ impl Config {
             return Ok(ExitCode::SUCCESS);
         }
         let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
+        if let Some(mode) = &self.mode {
+            let (key, value) = read::typed("mode", mode).map_err(CliError::Unreadable)?;
+            return set(&folder, Layer::Session, &[(key, Some(&value))]);
+        }
         match self.what {
             None => show(&folder, self.json),
             Some(What::Get { key, json }) => get(&folder, &key, json || self.json),
@@ -126,6 +133,16 @@ pub(super) fn configuration(folder: &StateFolder) -> Result<Configuration, Box<d
     let config = Configuration::of(&places(folder))?;
     for fault in &config.faults {
         warn(&format!("warning: {fault}"));
+    }
+    Ok(config)
+}
+
+/// Reads the configuration that is in force: the files, and what was said to the folder's engine.
+pub(super) fn whole(folder: &StateFolder) -> Result<Configuration, Box<dyn std::error::Error>> {
+    let mut config = configuration(folder)?;
+    if folder.root.is_dir() {
+        let settings = last_told(folder);
+        config.session = settings.map(|settings| of_layer(&settings, Layer::Session)).unwrap_or_default();
     }
     Ok(config)
 }

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What a control is about.
 #[derive(Debug, Args)]
-struct Target {
+pub(super) struct Target {
     /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough.
     #[arg(value_name = "TARGET")]
     on: String,
@@ -37,7 +37,15 @@ impl Target {
         step.contains('/').then(|| (step.to_owned(), agent.to_owned()))
     }
 
-    fn send(&self, place: &Place, verb: Verb) -> Outcome {
+    /// Returns the delegation that is meant.
+    pub(super) fn delegation(
+        &self,
+        folder: &StateFolder,
+    ) -> Result<DelegationId, Box<dyn std::error::Error>> {
+        Ok(resolve(folder, &self.on)?.0)
+    }
+
+    pub(super) fn send(&self, place: &Place, verb: Verb) -> Outcome {
         let folder = place.need()?;
         let (delegation, step) = resolve(&folder, &self.on)?;
         let command = ask::command(delegation, step, verb);

@@ -6,13 +6,17 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use serde_json::json;
 
 use super::wait::{Until, Watched};
-use super::{CliError, Outcome, Place, ask, print, warn, working_folder};
+use super::{CliError, Outcome, Place, ask, now, print, warn, working_folder};
 use crate::agent::config::AgentConfig;
 use crate::config::tasks::{self, Task};
-use crate::config::{Config, Layer, find_program};
-use crate::model::command::{Limits, Pattern, ReceiptState, Spec, StepSpec, Verb};
+use crate::config::{Config, Effective, Layer, find_program};
+use crate::decide;
+use crate::decide::plan::{Plan, Wanted};
+use crate::decide::settings::Settings;
+use crate::model::command::{Limits, Pattern, Receipt, ReceiptState, Spec, StepSpec, Verb};
 use crate::model::id::DelegationId;
 use crate::model::status::StatusWord;
 use crate::model::worktree::Isolation;
@@ -39,9 +43,24 @@ pub(super) struct Delegate {
     /// How the steps hang together: parallel (as the settings say, at first), sequential or direct.
     #[arg(long, short, value_parser = pattern)]
     pattern: Option<Pattern>,
+    /// One step, whatever the decision says.
+    #[arg(long, conflicts_with_all = ["pattern", "plan"])]
+    direct: bool,
+    /// How many levels it may have, itself included, 1 to 5.
+    #[arg(long, short, value_name = "LEVELS", value_parser = clap::value_parser!(u32).range(1..=5))]
+    depth: Option<u32>,
     /// How many agents may work at once.
     #[arg(long, short)]
     agents: Option<u32>,
+    /// How many tokens it may use, with all below it.
+    #[arg(long, short, value_name = "TOKENS")]
+    budget: Option<u64>,
+    /// Wait for a person to approve the plan before anything of it begins.
+    #[arg(long)]
+    propose: bool,
+    /// Only show the decision and the plan; nothing is started, and nothing is written.
+    #[arg(long)]
+    dry_run: bool,
     /// A plan as a JSON or TOML file: steps with their dependencies.
     #[arg(long, value_name = "FILE", conflicts_with = "task")]
     plan: Option<PathBuf>,
@@ -63,9 +82,12 @@ pub(super) struct Delegate {
     /// Do not try a failed step again.
     #[arg(long, conflicts_with = "retries")]
     no_retry: bool,
-    /// When a step fails for good, go on with those that do not depend on it.
+    /// When a step fails for good, go on with those that do not depend on it, as the settings say at first.
     #[arg(long)]
     keep_going: bool,
+    /// When a step fails for good, stop the others.
+    #[arg(long, conflicts_with = "keep_going")]
+    stop_on_failure: bool,
     #[command(flatten)]
     then: Then,
 }
@@ -116,34 +138,27 @@ fn isolation(text: &str) -> Result<Isolation, String> {
 impl Delegate {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
-        let spec = self.spec(&folder)?;
+        let config = super::config::whole(&folder)?;
+        let spec = self.spec(&folder, &config)?;
+        if self.dry_run {
+            return super::dry_run::show(&spec, &config.deciding(), self.then.json);
+        }
         hand_over(place, spec, &self.then)
     }
 
-    fn spec(&self, folder: &StateFolder) -> Result<Spec, Box<dyn std::error::Error>> {
-        let mut settings = super::config::configuration(folder)?.settings();
+    fn spec(&self, folder: &StateFolder, config: &Config) -> Result<Spec, Box<dyn std::error::Error>> {
+        let mut settings = config.settings();
         let task = self.planned(folder)?;
         if let Some(task) = &task {
             settings.lay(Layer::Task, &task.config.values);
         }
-        let prompts = match &task {
-            Some(task) if self.task.len() <= 1 => vec![task.prompt()],
-            Some(_) | None => self.task.clone(),
-        };
         let mut spec = match &self.plan {
             Some(path) => plan(path, &settings.limits())?,
-            None => Spec {
-                title: prompts.first().map(|task| title(task)),
-                // A pattern that this engine cannot run is left to whoever can.
-                pattern: self
-                    .pattern
-                    .or_else(|| pattern(&settings.word("patterns.default")).ok())
-                    .unwrap_or_default(),
-                subtasks: (1..).zip(&prompts).map(|(nth, task)| step(nth, task, None)).collect(),
-                limits: settings.limits(),
-                ..Spec::default()
-            },
+            None => self.weighed(folder, config, &settings, task.as_ref())?,
         };
+        spec.propose |= self.propose || task.is_some() && settings.switch("subtaskApproval");
+        let own_mode = settings.get("mode").filter(|mode| mode.layer == Layer::Task);
+        spec.mode = own_mode.and_then(|mode| mode.value.as_str().map(str::to_owned)).or(spec.mode);
         spec.task_id = task.map(|task| task.id.into()).or(spec.task_id);
         for step in spec.subtasks.iter_mut().filter(|step| step.agent.is_none()) {
             step.agent.clone_from(&self.agent);
@@ -156,9 +171,53 @@ impl Delegate {
         limits.max_retries = self.retries.unwrap_or(limits.max_retries);
         limits.auto_retry &= !self.no_retry;
         limits.continue_on_partial_failure |= self.keep_going;
+        limits.continue_on_partial_failure &= !self.stop_on_failure;
+        limits.max_depth = self.depth.or(limits.max_depth);
+        limits.token_budget = self.budget.or(limits.token_budget);
         spec.workspace = workspace(self.cwd.as_deref())?.or(spec.workspace);
         spec.isolation = self.isolation.or(spec.isolation);
         Ok(spec)
+    }
+
+    /// Weighs what is to be done, and makes its steps: one each where several tasks are given, as the decision says of
+    /// one.
+    fn weighed(
+        &self,
+        folder: &StateFolder,
+        config: &Config,
+        settings: &Effective,
+        task: Option<&Task>,
+    ) -> Result<Spec, Box<dyn std::error::Error>> {
+        let limits = settings.limits();
+        let deciding =
+            Settings { agents: config.deciding().agents, ..crate::config::decide::deciding(settings) };
+        let (about, whole) = match (task, self.task.as_slice()) {
+            (Some(task), [] | [_]) => (about(task), task.prompt()),
+            (_, [only]) => (decide::task::Task::from_text(only), only.clone()),
+            (_, several) => {
+                // A pattern that this engine cannot run is left to whoever can.
+                let by_default = || pattern(&settings.word("patterns.default")).ok();
+                return Ok(Spec {
+                    title: several.first().map(|task| title(task)),
+                    pattern: self.pattern.or_else(by_default).unwrap_or_default(),
+                    subtasks: (1..).zip(several).map(|(nth, task)| step(nth, task, None)).collect(),
+                    limits,
+                    ..Spec::default()
+                });
+            }
+        };
+        let own = settings.get("patterns.default").filter(|one| one.layer >= Layer::Task);
+        let own = own.and_then(|own| decide::pattern::Pattern::from_name(own.value.as_str()?));
+        let asked = self.pattern.and_then(|pattern| decide::pattern::Pattern::from_name(pattern.as_str()));
+        let direct = self.direct.then_some(decide::pattern::Pattern::Direct);
+        let wanted = Wanted { pattern: direct.or(asked).or(own) };
+        let mut made = decide::plan::plan(&about, &whole, wanted, &deciding, now());
+        let is_direct = wanted.pattern == Some(decide::pattern::Pattern::Direct);
+        let planner = settings.name("planner").filter(|_| !is_direct && !self.dry_run);
+        if let Some(planner) = planner {
+            made = super::planner::ask(folder, (&planner, &limits), made, &whole, &deciding);
+        }
+        Ok(Spec { title: Some(title(&whole)), limits, ..spec_of_plan(made, config) })
     }
 
     /// Returns the task of tasks.json that is meant: the one that is named, or whose id is all that is said.
@@ -198,9 +257,14 @@ impl Delegate {
 impl Direct {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
-        let limits = super::config::configuration(&folder)?.settings().limits();
+        let config = super::config::whole(&folder)?;
+        let limits = config.settings().limits();
         let subtasks = vec![step(1, &self.task, self.agent.as_deref())];
+        let (about, wanted) = (decide::task::Task::from_text(&self.task), decide::pattern::Pattern::Direct);
+        let wanted = Wanted { pattern: Some(wanted) };
+        let made = decide::plan::plan(&about, &self.task, wanted, &config.deciding(), now());
         let spec = Spec {
+            decision: Some(Box::new(made.decision)),
             title: Some(title(&self.task)),
             pattern: Pattern::Direct,
             subtasks,
@@ -214,6 +278,11 @@ impl Direct {
         };
         hand_over(place, spec, &self.then)
     }
+}
+
+/// Returns a planned task as it is weighed; one that says little is weighed by that.
+fn about(task: &Task) -> decide::task::Task {
+    decide::task::Task::read(&task.whole).unwrap_or_else(|_| decide::task::Task::from_text(&task.prompt()))
 }
 
 /// Reads a plan: JSON, or TOML where the file's name says so.
@@ -261,15 +330,38 @@ fn title(task: &str) -> String {
     task.lines().next().unwrap_or_default().to_owned()
 }
 
-/// Returns what a dialog asks for.
-pub(super) fn spec_of(handover: &Handover) -> Result<Spec, String> {
-    Ok(Spec {
+/// Returns what a plan starts; a suggested agent that nobody configured is left to the default.
+fn spec_of_plan(plan: Plan, config: &Config) -> Spec {
+    let Plan { decision, pattern, mut steps } = plan;
+    for step in &mut steps {
+        step.agent = step.agent.take().filter(|agent| config.agent(Some(agent)).is_ok());
+    }
+    Spec { pattern, subtasks: steps, decision: Some(Box::new(decision)), ..Spec::default() }
+}
+
+/// Returns what a dialog asks for, weighed and split by the settings that hold there.
+pub(super) fn spec_of(handover: &Handover, config: &Config) -> Result<Spec, String> {
+    // Only what the engine can run may be asked for.
+    let asked = handover.pattern.as_deref().map(pattern).transpose()?;
+    let asked = asked.and_then(|pattern| decide::pattern::Pattern::from_name(pattern.as_str()));
+    let about = decide::task::Task::from_text(&handover.text);
+    let made =
+        decide::plan::plan(&about, &handover.text, Wanted { pattern: asked }, &config.deciding(), now());
+    let limits = config.settings().limits();
+    let mut spec = Spec {
         title: Some(title(&handover.text)),
-        pattern: handover.pattern.as_deref().map_or(Ok(Pattern::default()), pattern)?,
-        subtasks: vec![step(1, &handover.text, handover.agent.as_deref())],
-        limits: Limits { max_concurrent: handover.agents, ..Limits::default() },
-        ..Spec::default()
-    })
+        limits: Limits {
+            max_concurrent: handover.agents.or(limits.max_concurrent),
+            max_depth: handover.depth.or(limits.max_depth),
+            token_budget: handover.budget.or(limits.token_budget),
+            ..limits
+        },
+        ..spec_of_plan(made, config)
+    };
+    for step in &mut spec.subtasks {
+        step.agent = handover.agent.clone().or(step.agent.take());
+    }
+    Ok(spec)
 }
 
 /// Makes an id for a new delegation.
@@ -283,7 +375,7 @@ pub(super) fn hand_over_from(
     folder: &StateFolder,
     handover: &Handover,
 ) -> Result<DelegationId, Box<dyn std::error::Error>> {
-    let spec = spec_of(handover)?;
+    let spec = spec_of(handover, &super::config::whole(folder)?)?;
     let (id, command) = prepare(folder, spec)?;
     // Nothing is printed: this is asked from a full screen.
     match ask::send_telling(folder, &command, PATIENCE, &|_| ())?.map(|receipt| receipt.state) {
@@ -308,6 +400,16 @@ fn check_program(name: Option<&str>, agent: &AgentConfig, path: &str) -> Result<
     Err(CliError::Unreadable(format!(
         "{name} cannot be run: the program {program} is not found on PATH.\nInstall it, or set command = [\"/path/to/{program}\"] in [agents.{name}] of quarterdeck.toml."
     )))
+}
+
+/// Begins a delegation; returns its id and what became of the command, if that is known.
+pub(super) fn begin(
+    folder: &StateFolder,
+    spec: Spec,
+) -> Result<(DelegationId, Option<ReceiptState>), Box<dyn std::error::Error>> {
+    let (id, command) = prepare(folder, spec)?;
+    let receipt = ask::send(folder, &command, PATIENCE)?;
+    Ok((id, receipt.map(|receipt| receipt.state)))
 }
 
 /// Makes the command that begins a delegation, and hands the asker's variables over.
@@ -342,14 +444,9 @@ fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
     let agents = agents_of(&command.verb);
     let receipt = ask::send(&folder, &command, PATIENCE)?;
     match &receipt {
-        Some(receipt) if matches!(receipt.state, ReceiptState::Confirmed { .. }) => {
-            if json {
-                let told = serde_json::json!({ "delegationId": id, "agents": agents });
-                print(&format!("{told}\n"))?;
-            } else {
-                print(&format!("{id}\n"))?;
-                warn(&format!("Handed to {}.", agents.join(", ")));
-            }
+        Some(Receipt { state: ReceiptState::Confirmed { proof, .. }, .. }) => {
+            let why = proof.as_deref().filter(|proof| *proof != "done");
+            print(&acknowledgement(&id, &agents, why, json))?;
             if !then.wait {
                 return Ok(ExitCode::SUCCESS);
             }
@@ -370,6 +467,30 @@ fn agents_of(verb: &Verb) -> Vec<String> {
     let Verb::Start { spec } = verb else { return Vec::new() };
     let agents: BTreeSet<&str> = spec.subtasks.iter().filter_map(|step| step.agent.as_deref()).collect();
     agents.into_iter().map(str::to_owned).collect()
+}
+
+/// Returns what is printed of something that was handed over: its id, and why it waits or went by itself.
+fn acknowledgement(id: &DelegationId, agents: &[String], why: Option<&str>, json: bool) -> String {
+    let proposed = why.and_then(|why| why.strip_prefix("proposed. "));
+    if json {
+        let mut told = json!({ "delegationId": id, "agents": agents });
+        if let (Some(why), Some(told)) = (why, told.as_object_mut()) {
+            let status = if proposed.is_some() { "offered" } else { "running" };
+            told.insert("status".into(), status.into());
+            told.insert("reason".into(), why.into());
+        }
+        return format!("{told}\n");
+    }
+    match (proposed, why) {
+        (Some(why), _) => {
+            warn(&format!(
+                "{why}\nSee it with: quarterdeck status {id}\nLet it begin with: quarterdeck approve {id}"
+            ));
+        }
+        (None, Some(why)) => warn(&format!("{why}\nHanded to {}.", agents.join(", "))),
+        (None, None) => warn(&format!("Handed to {}.", agents.join(", "))),
+    }
+    format!("{id}\n")
 }
 
 /// Takes the variables back that were handed over for what never began.

@@ -121,6 +121,19 @@ pub(super) fn explain(
     }
 }
 
+/// Returns the steps of a proposal, in the order in which they were proposed.
+pub(super) fn proposed(
+    folder: &StateFolder,
+    id: &DelegationId,
+) -> Result<Vec<SubtaskId>, Box<dyn std::error::Error>> {
+    let kernel = kernel(folder)?;
+    let proposal = kernel.delegations().get(id).and_then(|delegation| delegation.proposal.as_deref());
+    let Some(proposal) = proposal else {
+        return Err(CliError::Unreadable(format!("{id} is no proposal.")).into());
+    };
+    Ok(proposal.subtasks.iter().map(|step| step.id.clone()).collect())
+}
+
 /// Returns what a command would touch, in lines.
 pub(super) fn touched(
     folder: &StateFolder,

@@ -1,7 +1,8 @@
 //! The settings as the room of decisions takes them. Pure.
 
-use super::merge::Effective;
+use super::merge::{Effective, Layer, merge, told};
 use super::project::Config;
+use super::read::Values;
 use crate::decide::mode::Mode;
 use crate::decide::pattern::Pattern;
 use crate::decide::settings::{Bound, Settings};
@@ -15,6 +16,12 @@ impl Config {
         settings.agents.known = self.agents.keys().cloned().collect();
         settings
     }
+}
+
+/// Returns the settings that an engine told to be in force.
+pub fn of_told(settings: &Value) -> Effective {
+    let layers = Layer::ALL.map(|layer| (layer, told(settings, layer)));
+    merge(layers.iter().map(|(layer, values): &(Layer, Values)| (*layer, values)))
 }
 
 /// Returns what decision, plan and rules are told by settings alone.

@@ -173,12 +173,14 @@ impl Effective {
             timeout_ms: self.set_whole("limits.delegationTimeout"),
             ..Limits::default()
         };
-        let retries = self.set_whole("recovery.maxRetries").and_then(|most| u32::try_from(most).ok());
-        limits.max_retries = retries.unwrap_or(limits.max_retries);
-        let set = |name: &str, else_: bool| if self.is_set(name) { self.switch(name) } else { else_ };
-        limits.auto_retry = set("recovery.autoRetry", limits.auto_retry);
-        limits.continue_on_partial_failure =
-            set("recovery.continueOnPartialFailure", limits.continue_on_partial_failure);
+        limits.max_retries = u32::try_from(self.whole("recovery.maxRetries")).unwrap_or(limits.max_retries);
+        limits.auto_retry = self.switch("recovery.autoRetry");
+        limits.continue_on_partial_failure = self.switch("recovery.continueOnPartialFailure");
+        // What holds for everything needs not be said again.
+        let own = |name: &str| self.get(name).filter(|one| one.layer >= Layer::Task)?.value.as_u64();
+        limits.max_depth = own("limits.maxDepth").and_then(|most| u32::try_from(most).ok());
+        limits.token_budget = self.set_whole("limits.maxTotalTokens");
+        limits.quality_threshold = own("qualityThreshold").and_then(|least| u8::try_from(least).ok());
         limits
     }
 }

@@ -19,7 +19,7 @@ use super::kernel::state::{CommandOutcome, Known};
 use crate::config::{Config, Fault, Layer};
 use crate::model::Model;
 use crate::model::command::{Command, Receipt, ReceiptState};
-use crate::model::event::Event;
+use crate::model::event::{Body, Event};
 use crate::model::id::{CommandId, JournalId, Seq};
 use crate::model::key::{NodeKey, SourceId};
 use crate::model::time::Stamp;
@@ -33,9 +33,20 @@ pub const RING: usize = 4096;
 
 /// What somebody wants of the driver.
 pub(super) enum Ask {
-    Command { command: Box<Command>, reply: oneshot::Sender<Answer> },
+    Command {
+        command: Box<Command>,
+        reply: oneshot::Sender<Answer>,
+    },
     Look(Box<dyn FnOnce(&View<'_>) + Send>),
-    Settings { change: Box<Change>, reply: oneshot::Sender<Result<Value, Vec<Fault>>> },
+    /// Writes down what nobody had to decide on.
+    Note {
+        body: Box<Body>,
+        reply: oneshot::Sender<()>,
+    },
+    Settings {
+        change: Box<Change>,
+        reply: oneshot::Sender<Result<Value, Vec<Fault>>>,
+    },
 }
 
 /// Settings that somebody wants to be others.
@@ -202,6 +213,13 @@ impl Door {
     pub async fn change(&self, change: Change) -> Result<Result<Value, Vec<Fault>>, Left> {
         let (reply, answer) = oneshot::channel();
         self.ask(Ask::Settings { change: Box::new(change), reply }).await?;
+        answer.await.map_err(|_| Left)
+    }
+
+    /// Writes an event down that changes nothing; returns when it is on disk.
+    pub async fn note(&self, body: Body) -> Result<(), Left> {
+        let (reply, answer) = oneshot::channel();
+        self.ask(Ask::Note { body: Box::new(body), reply }).await?;
         answer.await.map_err(|_| Left)
     }
 

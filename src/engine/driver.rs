@@ -13,6 +13,7 @@ mod cut;
 mod desk;
 mod log;
 mod news;
+mod returned;
 mod settings;
 mod tasks;
 mod trees;
@@ -287,7 +288,8 @@ impl Driver {
     }
 
     /// Gives the kernel an input, writes what it decided, and carries it out.
-    fn take(&mut self, input: Input) -> Result<()> {
+    fn take(&mut self, mut input: Input) -> Result<()> {
+        self.look_for_artifacts(&mut input);
         let tick = tick();
         debug_assert_eq!(self.kernel.seq(), self.book.seq(), "the kernel has seen every event");
         let step = self.kernel.step(tick, input);

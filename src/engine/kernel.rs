@@ -11,15 +11,18 @@
 
 mod attempt;
 mod audit;
+mod begun;
 mod clock;
 mod control;
 pub mod effect;
 pub mod explain;
 mod fold;
+mod govern;
 mod hold;
 mod index;
 pub mod input;
 mod preview;
+mod quality;
 mod recover;
 mod schedule;
 mod settle;
@@ -29,6 +32,7 @@ pub mod state;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::model::event::{Body, Event, payload as p};
 use crate::model::id::{CommandId, DelegationId, Seq, SessionId};
@@ -36,6 +40,7 @@ use crate::model::time::Stamp;
 
 pub use control::OPEN_QUESTIONS;
 use effect::{Effect, Step, TimerKey};
+use govern::Governing;
 use index::Index;
 use input::{Input, Tick};
 use state::{Brief, CommandOutcome, Delegation, Known, Pending, Task};
@@ -53,6 +58,11 @@ pub struct Kernel {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     boot: Option<String>,
     limits: Total,
+    /// The settings in force, as they were told last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    settings: Option<Value>,
+    #[serde(skip)]
+    governing: Governing,
     delegations: BTreeMap<DelegationId, Delegation>,
     pending: BTreeMap<CommandId, Pending>,
     known: BTreeMap<CommandId, Known>,
@@ -73,6 +83,8 @@ struct Saved {
     #[serde(default)]
     boot: Option<String>,
     limits: Total,
+    #[serde(default)]
+    settings: Option<Value>,
     delegations: BTreeMap<DelegationId, Delegation>,
     pending: BTreeMap<CommandId, Pending>,
     known: BTreeMap<CommandId, Known>,
@@ -81,9 +93,22 @@ struct Saved {
 
 impl From<Saved> for Kernel {
     fn from(saved: Saved) -> Self {
-        let Saved { seq, at, boot, limits, delegations, pending, known, order } = saved;
-        let (index, brief) = (Index::default(), Brief::default());
-        let mut kernel = Self { seq, at, boot, limits, delegations, pending, known, order, index, brief };
+        let Saved { seq, at, boot, limits, settings, delegations, pending, known, order } = saved;
+        let governing = settings.as_ref().map(Governing::of).unwrap_or_default();
+        let mut kernel = Self {
+            seq,
+            at,
+            boot,
+            limits,
+            settings,
+            governing,
+            delegations,
+            pending,
+            known,
+            order,
+            index: Index::default(),
+            brief: Brief::default(),
+        };
         kernel.rebuild();
         kernel
     }

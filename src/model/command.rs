@@ -30,6 +30,18 @@ pub struct Command {
     pub at: Stamp,
 }
 
+/// What `by` begins with where no person asks.
+pub const BY_AGENT: &str = "agent";
+pub const BY_HOOK: &str = "hook";
+
+impl Command {
+    /// Returns whether `by` names this kind of asker: the word alone, or with a name behind a colon.
+    pub fn is_by(&self, kind: &str) -> bool {
+        let rest = self.by.as_deref().and_then(|by| by.strip_prefix(kind));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    }
+}
+
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
@@ -160,6 +172,12 @@ pub struct Spec {
     /// Who hands what to whom, and under which rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handoff: Option<Box<Handoff>>,
+    /// Whether it waits for a person, whoever asks for it and in whichever mode.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub propose: bool,
+    /// The mode that holds for this one, in place of the engine's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
     pub limits: Limits,
     pub subtasks: Vec<StepSpec>,
 }
@@ -237,6 +255,15 @@ pub struct Limits {
     pub continue_on_partial_failure: bool,
     /// How long an agent may take to end by itself before it is killed.
     pub grace_ms: u64,
+    /// How many levels it may have, itself included; else only the limit of all holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_depth: Option<u32>,
+    /// The tokens that it may use with all below it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_budget: Option<u64>,
+    /// What a result must be worth not to wait for a look, 0 to 100, in place of the setting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quality_threshold: Option<u8>,
 }
 
 impl Default for Limits {
@@ -249,8 +276,11 @@ impl Default for Limits {
             max_retries: 2,
             backoff_ms: 1_000,
             backoff_ceiling_ms: 60_000,
-            continue_on_partial_failure: false,
+            continue_on_partial_failure: true,
             grace_ms: 10_000,
+            max_depth: None,
+            token_budget: None,
+            quality_threshold: None,
         }
     }
 }

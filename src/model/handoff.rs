@@ -80,6 +80,9 @@ pub struct Decision {
     pub subtasks: Vec<SubtaskSpec>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
+    /// Why it started by itself, waits for a person, or was not started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub course: Option<String>,
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

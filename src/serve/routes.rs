@@ -1,6 +1,7 @@
 //! The routes: one table, from which the router is made and the documents are checked. One file a group.
 
 mod control;
+mod decide;
 mod log;
 pub(super) mod past;
 mod query;
@@ -42,6 +43,10 @@ fn table() -> Vec<Route> {
         ("GET", "/api/delegation/session/{session}/log", get(log::page)),
         ("GET", "/api/delegation/settings", get(settings::show)),
         ("PUT", "/api/delegation/settings", put(settings::change)),
+        ("POST", "/api/delegation/decision", post(decide::decision)),
+        ("POST", "/api/delegation/decision/batch", post(decide::batch)),
+        ("GET", "/api/delegation/hint/{task}", get(decide::quick)),
+        ("POST", "/api/delegation/check", post(decide::check)),
         ("POST", "/api/delegation/start", post(start::start)),
         ("GET", "/api/delegation/{id}", get(query::one)),
         ("GET", "/api/delegation/{id}/explain", get(query::explain)),

@@ -13,4 +13,5 @@ mod escape;
 mod limits;
 mod lines;
 mod promises;
+mod propose;
 mod storm;

@@ -5,10 +5,15 @@ use std::collections::BTreeSet;
 use crate::world::{HostState, World, done, exit, failed};
 use proptest::prelude::*;
 use quarterdeck::engine::kernel::input::{Exit, Input, Report, Settled, Verdict};
-use quarterdeck::model::command::{Above, Answer, Limits, Pattern, PauseMode, Spec, StepSpec, Verb};
+use quarterdeck::engine::kernel::state::{Delegation, State};
+use quarterdeck::model::command::{
+    Above, Answer, ApprovedStep, Limits, Pattern, PauseMode, Spec, StepSpec, Verb,
+};
 use quarterdeck::model::event::Body;
 use quarterdeck::model::event::payload::Asked;
+use quarterdeck::model::handoff::{Artifact, Outcome};
 use quarterdeck::model::id::{DelegationId, QuestionId, SessionId, SubtaskId};
+use quarterdeck::model::status::StatusWord;
 use quarterdeck::model::worktree::AfterIsolation;
 
 type Op = (u8, u16, u16);
@@ -42,12 +47,14 @@ fn spec(a: u16, b: u16, parent: Option<Above>) -> Spec {
             ..Limits::default()
         },
         subtasks: steps.collect(),
+        // Some wait for a person.
+        propose: b % 7 == 3,
         ..Spec::default()
     }
 }
 
 fn verb(a: u16, b: u16, world: &World) -> Verb {
-    match a % 12 {
+    match a % 16 {
         0 | 1 => Verb::Pause { mode: PauseMode::Freeze },
         2 => Verb::Pause { mode: PauseMode::Drain },
         3 | 4 => Verb::Resume,
@@ -62,7 +69,9 @@ fn verb(a: u16, b: u16, world: &World) -> Verb {
                 .then(|| world.at().plus(std::time::Duration::from_secs(u64::from(b % 60)))),
             by_ms: (b & 2 != 0).then_some(u64::from(b)),
         },
-        11 if b & 0b1100 == 0b1100 => match b % 3 {
+        11 | 12 => Verb::Approve { subtasks: (b & 1 == 0).then(|| vec![taken(b % 3), taken(b / 3 % 3)]) },
+        13 => Verb::Reject { reason: Some("no".into()) },
+        14 if b & 0b100 == 0b100 => match b % 3 {
             0 => Verb::Merge,
             1 => Verb::Keep,
             _ => Verb::Discard,
@@ -70,6 +79,10 @@ fn verb(a: u16, b: u16, world: &World) -> Verb {
         _ if b & 1 == 0 => Verb::Tell { text: "hello".into() },
         _ => Verb::Answer { question_id: format!("q-{}", b % 4).into(), answer: Answer::Allow },
     }
+}
+
+fn taken(step: u16) -> ApprovedStep {
+    ApprovedStep { id: format!("st-{step}").into(), ..ApprovedStep::default() }
 }
 
 fn start(world: &World, a: u16, b: u16) -> (Verb, DelegationId) {
@@ -101,6 +114,12 @@ fn input(world: &mut World, (kind, a, b): Op) -> Option<Input> {
             let tasks = &world.kernel.delegations()[&delegation].tasks;
             let subtask = (a & 32 == 0).then(|| tasks[(b / 7) as usize % tasks.len()].spec.id.clone());
             let verb = verb(a, b, world);
+            if matches!(verb, Verb::Approve { .. } | Verb::Reject { .. })
+                && b & 8 == 0
+                && let Some(offered) = pick(&in_state(world, |one| one.status == StatusWord::Offered), a)
+            {
+                return Some(Input::Command(Box::new(world.make(&id, verb, offered.as_str(), None))));
+            }
             if let Verb::Answer { answer, .. } = &verb
                 && let Some((question_id, delegation, subtask)) = open_question(world, b)
             {
@@ -134,6 +153,10 @@ fn input(world: &mut World, (kind, a, b): Op) -> Option<Input> {
         }
         _ => None,
     }
+}
+
+fn in_state(world: &World, is: impl Fn(&Delegation) -> bool) -> Vec<DelegationId> {
+    world.kernel.delegations().values().filter(|one| is(one)).map(|one| one.id.clone()).collect()
 }
 
 fn open_question(world: &World, by: u16) -> Option<(QuestionId, DelegationId, SubtaskId)> {
@@ -178,6 +201,7 @@ fn happen(world: &mut World, (kind, a, b): Op) {
         16..=18 => {
             if let Some(session) = running(world, a, false) {
                 let verdict = match b % 6 {
+                    0 if b & 32 != 0 => poor(),
                     0..=2 => done("fine"),
                     3 | 4 => failed("broken"),
                     _ => Verdict::Partial { result: None },
@@ -215,6 +239,12 @@ fn happen(world: &mut World, (kind, a, b): Op) {
         23 => world.crash(),
         _ => {}
     }
+}
+
+/// A result that is not worth enough.
+fn poor() -> Verdict {
+    let missing = Artifact { exists: Some(false), ..Artifact::default() };
+    Verdict::Done { result: Some(Box::new(Outcome { artifacts: vec![missing], ..Outcome::default() })) }
 }
 
 /// Returns whether a step that started something kept the limits.
@@ -261,6 +291,10 @@ fn wind_down(world: &mut World) {
         if let Some(session) = running(world, round, false) {
             world.exit(&session, done("at last"));
             continue;
+        }
+        let for_review = |one: &Delegation| one.tasks.iter().any(|task| task.state == State::Review);
+        for id in in_state(world, for_review) {
+            world.command(&format!("look-{round}-{id}"), Verb::Accept { reason: None }, id.as_str(), None);
         }
         let all = world.kernel.delegations().iter();
         let held = all.filter(|(_, delegation)| {
@@ -322,7 +356,7 @@ fn the_schedules_reach_everything_that_the_kernel_can_say() {
         random.to_le_bytes()
     };
     let mut said = BTreeSet::new();
-    for _ in 0..150 {
+    for _ in 0..300 {
         let ops = (0..60).map(|_| {
             let [kind, a, b, c, d, ..] = next();
             (kind, u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]))
@@ -335,8 +369,24 @@ fn the_schedules_reach_everything_that_the_kernel_can_say() {
             });
         }
     }
-    let verbs = ["start", "pause", "resume", "cancel", "retry", "skip", "accept", "raise", "tell", "answer"];
-    let events = ["started", "paused", "resumed", "cancelled", "completed", "failed", "budget"];
+    let verbs = [
+        "start", "pause", "resume", "cancel", "retry", "skip", "accept", "raise", "tell", "answer",
+        "approve", "reject",
+    ];
+    let events = [
+        "started",
+        "paused",
+        "resumed",
+        "cancelled",
+        "completed",
+        "failed",
+        "budget",
+        "proposed",
+        "approved",
+        "rejected",
+        "expired",
+        "decision",
+    ];
     let steps = [
         "started",
         "paused",
@@ -347,6 +397,7 @@ fn the_schedules_reach_everything_that_the_kernel_can_say() {
         "skipped",
         "cancelled",
         "timed-out",
+        "review",
     ];
     let expected = verbs.iter().map(|verb| format!("{verb} confirmed"));
     let expected = expected.chain(events.iter().map(|event| format!("delegation:{event}")));

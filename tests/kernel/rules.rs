@@ -156,7 +156,7 @@ fn what_would_be_too_deep_is_refused() {
     assert_eq!(world.kernel.delegations().len(), 3);
     let (code, reason) = refusal(&world, "start-del-d");
     assert_eq!(code, "limit");
-    assert!(reason.starts_with("This would be 4 levels deep, and 3 are allowed."), "{reason}");
+    assert!(reason.starts_with("This would be 4 levels deep. 3 are allowed."), "{reason}");
 }
 
 #[test]

@@ -449,7 +449,9 @@ impl Watch {
             }
             Body::SubtaskCompleted(p) => self.verdict(p.session_id.as_ref()),
             Body::SubtaskFailed(p) => self.verdict(p.session_id.as_ref()),
-            Body::SubtaskCancelled(p) | Body::SubtaskTimedOut(p) => self.verdict(p.session_id.as_ref()),
+            Body::SubtaskCancelled(p) | Body::SubtaskTimedOut(p) | Body::SubtaskReview(p) => {
+                self.verdict(p.session_id.as_ref())
+            }
             _ => {}
         }
     }

@@ -405,12 +405,26 @@ fn the_palette_takes_what_is_typed_elsewhere(#[case] typed: &str, #[case] handov
     assert_eq!(deck.effects, [Effect::Delegate(Some(SourceId(0)), Box::new(handover))]);
 }
 
+#[test]
+fn the_palette_takes_depth_and_budget_and_sets_the_mode() {
+    let mut deck = deck();
+    deck.press(":").type_in("/delegate -d 2 -b 900 x").press("enter");
+    let handover = Handover { text: "x".into(), depth: Some(2), budget: Some(900), ..Handover::default() };
+    assert_eq!(deck.effects, [Effect::Delegate(Some(SourceId(0)), Box::new(handover))]);
+    deck.effects.clear();
+    deck.press(":").type_in("/delegation config --mode=auto").press("enter");
+    let [Effect::Configure { key, value, layer, .. }] = deck.effects.as_slice() else {
+        panic!("{:?}", deck.effects)
+    };
+    assert_eq!((key.name, value.as_ref().unwrap().as_str()), ("mode", Some("auto")));
+    assert_eq!(layer.as_str(), "session");
+}
+
 #[rstest]
 #[case("/delegate", "/delegate needs a task.")]
 #[case("/delegate -p", "-p needs a value.")]
 #[case("/delegate -a many x", "\"many\" is no number of agents.")]
 #[case("/nonsense", "/nonsense is no command.")]
-#[case("/delegate -d 2 x", "--depth is not possible from here: nothing was handed over.")]
 #[case("/delegate --dry-run x", "--dry-run is not possible from here: nothing was handed over.")]
 #[case("/delegation dance", "/delegation dance is no command.")]
 #[case("/delegation cancel nobody", "No delegation's id begins with \"nobody\".")]
@@ -450,6 +464,7 @@ fn the_delegate_dialog_hands_over_what_is_filled_in() {
         agent: Some("codex".into()),
         pattern: Some("parallel".into()),
         agents: Some(2),
+        ..Handover::default()
     };
     assert_eq!(deck.effects, [Effect::Delegate(Some(SourceId(0)), Box::new(handover))]);
 }
@@ -477,6 +492,7 @@ fn what_could_not_be_delegated_comes_back_as_it_was_filled_in() {
         agent: Some("simulated".into()),
         pattern: Some("sequential".into()),
         agents: Some(3),
+        ..Handover::default()
     };
     let why = "No agent was named\u{1b}[2J".to_owned();
     deck.news(News::NotDelegated { source: Some(SourceId(0)), handover: Box::new(handover.clone()), why });

@@ -112,3 +112,27 @@ fn an_engine_that_the_monitor_started_outlives_its_terminal() {
     assert!(deck.ok(&["resume", &id]).contains("confirmed"));
     assert_eq!(deck.engine_pid(), engine, "it is still the same");
 }
+
+#[test]
+fn a_proposal_is_approved_or_rejected_with_a_key_and_the_screen_says_what_is_so() {
+    let deck = Deck::new();
+    let propose = |title: &str| deck.ok(&["delegate", "--propose", "--agent", "echo", title]);
+    let (first, second) = (propose("Count the stars"), propose("Count the clouds"));
+    let mut screen = Screen::run(quarterdeck(deck.folder.path(), &[]));
+    screen.shows("Count the stars");
+    let listed = screen.text();
+    let at = |title: &str| listed.find(title).unwrap();
+    let (upper, lower) =
+        if at("Count the stars") < at("Count the clouds") { (first, second) } else { (second, first) };
+    screen.keys("ga");
+    screen.shows(&format!("approve {upper}: confirmed, 1 step approved"));
+    wait_until("it ran", || deck.node(&upper)["status"] == "done");
+    screen.keys("Gd");
+    screen.shows("reject");
+    screen.keys("not now\r");
+    screen.shows(&format!("reject {lower}: confirmed"));
+    assert_eq!(deck.node(&lower)["status"], "rejected");
+    assert_eq!(deck.lines("starts"), 1, "what was rejected never ran");
+    screen.keys("q");
+    screen.shows("left with 0");
+}

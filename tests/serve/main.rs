@@ -11,6 +11,7 @@
 #![cfg(target_os = "linux")]
 
 mod control;
+mod decide;
 mod deck;
 mod documents;
 mod errors;
@@ -18,6 +19,7 @@ mod events;
 mod guard;
 mod once;
 mod program;
+mod proposals;
 mod query;
 mod remote;
 mod settings;

@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::cli::{ask, delegate};
+use crate::config::Config;
 use crate::control::Target;
 use crate::model::command::{Command, ReceiptState, Verb};
 use crate::model::fact::{Fact, SourceFact, SourceState};
@@ -117,7 +118,7 @@ pub(super) fn send(client: &Client, command: &Command, patience: Duration) -> Re
 /// Begins a delegation there, with the agents that are configured there; returns its id.
 pub(super) fn hand_over(client: &Client, handover: &Handover) -> Result<String, String> {
     let id = delegate::new_id();
-    let spec = Box::new(delegate::spec_of(handover)?);
+    let spec = Box::new(delegate::spec_of(handover, &Config::default())?);
     let command = ask::command(id.clone(), None, Verb::Start { spec });
     let client = Blocking::new(client.clone()).map_err(|error| error.to_string())?;
     match client.command(&command).map_err(|error| one_line(&error))? {

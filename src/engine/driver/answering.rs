@@ -33,6 +33,10 @@ impl Driver {
             match ask {
                 Ask::Look(look) => look(&self.view()),
                 Ask::Command { command, reply } => self.answer(*command, reply)?,
+                Ask::Note { body, reply } => {
+                    self.record(vec![(now(), *body)])?;
+                    let _ = reply.send(());
+                }
                 Ask::Settings { change, reply } => {
                     // Who asked may have gone.
                     let _ = reply.send(self.change_settings(&change)?);

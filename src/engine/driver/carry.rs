@@ -158,6 +158,10 @@ impl Driver {
                 spec.subtasks.iter().find_map(|step| self.config_agent(step.agent.as_deref()).err())
             }
             Verb::Retry { agent, .. } => self.config_agent(Some(agent.as_deref()?)).err(),
+            Verb::Approve { subtasks } => {
+                let named = subtasks.iter().flatten().filter_map(|step| step.agent.as_deref());
+                named.into_iter().find_map(|agent| self.config_agent(Some(agent)).err())
+            }
             Verb::Pause { .. }
             | Verb::Resume
             | Verb::Cancel { .. }
@@ -167,7 +171,6 @@ impl Driver {
             | Verb::Raise { .. }
             | Verb::Answer { .. }
             | Verb::Tell { .. }
-            | Verb::Approve { .. }
             | Verb::Reject { .. }
             | Verb::Rollback { .. }
             | Verb::Merge

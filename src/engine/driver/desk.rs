@@ -15,7 +15,6 @@ use crate::agent::log::{Entry, LogLine, Origin, Place, Status};
 use crate::agent::{Adapter, Command, End, Input, Notice, Step};
 use crate::engine::kernel::input::{Cli, Exit, Host, Verdict};
 use crate::model::event::payload as p;
-use crate::model::handoff::Outcome;
 use crate::model::id::SessionId;
 use crate::model::text;
 use crate::model::time::Stamp;
@@ -333,7 +332,7 @@ impl Desk {
 
     fn verdict(&self, step: &Step) -> Verdict {
         let result = self.summary.clone().filter(|text| !text.is_empty());
-        let result = result.map(|summary| Box::new(Outcome { summary: Some(summary), ..Outcome::default() }));
+        let result = result.map(|said| Box::new(super::returned::outcome(said)));
         let ended = step.log.iter().rev().find_map(|line| {
             if let Entry::Ended { status, error } = &line.entry {
                 Some((*status, error.as_deref().map(cut)))

@@ -46,7 +46,8 @@ impl Driver {
         let due: Vec<DelegationId> = kernel
             .delegations()
             .values()
-            .filter(|one| one.task_id.is_some())
+            // What waits for a person has not taken the task yet.
+            .filter(|one| one.task_id.is_some() && one.proposal.is_none())
             .filter(|one| self.told.known.get(&one.id).is_none_or(|told| !told && one.is_ended()))
             .map(|one| one.id.clone())
             .collect();

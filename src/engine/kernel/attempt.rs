@@ -10,10 +10,11 @@ use crate::model::time::Stamp;
 
 use super::Turn;
 use super::effect::{Effect, TimerKey};
-use super::fold::CUT;
+use super::fold::{CUT, QUALITY};
 use super::input::{Did, Exit, Host, Report, Settled, Verdict};
+use super::quality::worth;
 use super::schedule::timeout;
-use super::state::{Phase, Stop, Sweeping, Task};
+use super::state::{Phase, State, Stop, Sweeping, Task};
 
 /// So many starts in a row may be refused before the step has failed.
 const START_TRIES: u32 = 5;
@@ -341,10 +342,17 @@ impl Turn<'_> {
     }
 
     fn completed(&mut self, at: &Place, status: Option<&str>, result: Option<Box<Outcome>>) {
+        let worth = worth(status.is_some(), result.as_deref());
+        if let (Some(worth), Some(needed), None) = (&worth, self.kernel.needed(&at.delegation), status)
+            && worth.score < needed
+        {
+            return self.review(at, worth, needed, result);
+        }
         self.emit(Body::SubtaskCompleted(p::SubtaskCompleted {
             delegation_id: at.delegation.clone(),
             subtask_id: at.subtask.clone(),
             status: status.map(Into::into),
+            quality: worth.map(|worth| f64::from(worth.score)),
             result,
             session_id: Some(at.session.clone()),
             attempt: Some(at.attempt),
@@ -390,7 +398,8 @@ impl Turn<'_> {
             return;
         }
         let delay = backoff(limits, task.retries);
-        self.retry_later(id, index, delay, "failure", task.error.clone());
+        let cause = if task.state == State::Review { QUALITY } else { "failure" };
+        self.retry_later(id, index, delay, cause, task.error.clone());
     }
 
     /// A start that was refused spends no retry; it is tried again, for a while.
@@ -425,6 +434,8 @@ impl Turn<'_> {
             reason: why,
             retry_at: Some(self.later(delay)),
             cause: Some(cause.into()),
+            // What was not good enough is told what was not.
+            with_failure: (cause == QUALITY).then_some(true),
             ..Default::default()
         };
         self.emit(Body::SubtaskRetried(retried));

@@ -101,7 +101,12 @@ impl Turn<'_> {
         let Some(delegation) = self.kernel.delegations.get(id) else { return };
         let Some(deadline) = delegation.clock.deadline.filter(|_| !delegation.expired) else { return };
         let is_of_this_boot = delegation.clock.due_ms.is_some();
+        let is_offered = delegation.proposal.is_some();
         let Some(left) = self.left_of_delegation(id) else { return };
+        if is_offered {
+            let is_told = is_of_this_boot && !self.is_off(deadline, left);
+            return self.retell_proposal(id, left, is_told);
+        }
         if is_of_this_boot && !self.is_off(deadline, left) {
             self.run_delegation_clock(id);
             return;
@@ -143,6 +148,9 @@ impl Turn<'_> {
         let Some(delegation) = self.kernel.delegations.get(id) else { return };
         if delegation.is_ended() || delegation.expired || delegation.clock.deadline.is_none() {
             return;
+        }
+        if delegation.proposal.is_some() {
+            return self.expire(id);
         }
         self.emit(Body::BudgetReached(p::BudgetReached {
             delegation_id: id.clone(),

@@ -6,6 +6,7 @@
 mod accept;
 mod cancel;
 mod pause;
+mod propose;
 mod raise;
 mod retry;
 mod say;
@@ -15,6 +16,7 @@ mod tree;
 
 use std::time::Duration;
 
+use crate::decide::words::counted;
 use crate::model::command::{Command, PauseMode, Verb};
 use crate::model::event::{Body, payload as p};
 use crate::model::id::{CommandId, DelegationId};
@@ -76,9 +78,11 @@ impl Turn<'_> {
             Verb::Raise { deadline, by_ms, .. } => self.carry_out_raise(&command, *deadline, *by_ms),
             Verb::Answer { question_id, answer } => self.carry_out_answer(&command, question_id, answer),
             Verb::Tell { text } => self.carry_out_tell(&command, text),
-            Verb::Start { spec } => self.carry_out_start(&command.delegation_id, spec),
+            Verb::Start { spec } => self.carry_out_start(&command, spec),
+            Verb::Approve { subtasks } => self.carry_out_approve(&command, subtasks.as_deref()),
+            Verb::Reject { reason } => self.carry_out_reject(&command, reason.as_ref()),
             Verb::Merge | Verb::Keep | Verb::Discard => self.carry_out_tree(&command),
-            Verb::Approve { .. } | Verb::Reject { .. } | Verb::Rollback { .. } => {}
+            Verb::Rollback { .. } => {}
         }
         self.touch(&command.delegation_id);
     }
@@ -143,12 +147,19 @@ impl Turn<'_> {
                 self.refuse(&command, lost);
                 return;
             }
-            Verb::Start { .. }
-            | Verb::Retry { .. }
-            | Verb::Accept { .. }
-            | Verb::Approve { .. }
-            | Verb::Reject { .. }
-            | Verb::Rollback { .. } => "done".into(),
+            Verb::Start { spec } => self.kernel.start_proof(&command, spec),
+            Verb::Approve { .. } => {
+                let begun = self.kernel.delegations.get(&command.delegation_id);
+                let Some(begun) = begun.filter(|begun| begun.proposal.is_none()) else {
+                    let gone = Refusal::new(Code::Gone, "It ended before it could begin.");
+                    self.refuse(&command, gone);
+                    return;
+                };
+                counted(begun.tasks.len(), "step") + " approved"
+            }
+            Verb::Retry { .. } | Verb::Accept { .. } | Verb::Reject { .. } | Verb::Rollback { .. } => {
+                "done".into()
+            }
         };
         self.confirm(id, Some(proof));
     }
@@ -249,7 +260,7 @@ impl Kernel {
     pub fn spoken(&self, command: &Command, tick: Tick) -> Vec<Body> {
         let mut events = vec![self.acceptance(command, tick.at)];
         if let Verb::Start { spec } = &command.verb {
-            events.extend(self.beginning(&command.delegation_id, (**spec).clone(), tick));
+            events.extend(self.first_event(command, spec, tick));
         }
         events
     }
@@ -275,8 +286,15 @@ impl Kernel {
 
     /// Returns why a command cannot be done now.
     pub(super) fn check(&self, command: &Command) -> Result<(), Refusal> {
+        let is_whole = command.subtask_id.is_none();
+        let of_a_proposal =
+            matches!(command.verb, Verb::Start { .. } | Verb::Approve { .. } | Verb::Reject { .. })
+                || matches!(command.verb, Verb::Cancel { .. }) && is_whole;
+        if !of_a_proposal {
+            self.check_approved(command)?;
+        }
         match &command.verb {
-            Verb::Start { spec } => self.check_start(&command.delegation_id, spec),
+            Verb::Start { spec } => self.check_start(command, spec),
             Verb::Pause { mode } => self.check_pause(command, *mode),
             Verb::Resume => self.check_resume(command),
             Verb::Cancel { rollback, .. } => self.check_cancel(command, *rollback),
@@ -288,7 +306,9 @@ impl Kernel {
             Verb::Tell { .. } => self.check_tell(command),
             Verb::CancelAgent { .. } => self.check_stop(command),
             Verb::Merge | Verb::Keep | Verb::Discard => self.check_tree(command),
-            Verb::Approve { .. } | Verb::Reject { .. } | Verb::Rollback { .. } => {
+            Verb::Approve { subtasks } => self.check_approve(command, subtasks.as_deref()),
+            Verb::Reject { .. } => self.check_reject(command),
+            Verb::Rollback { .. } => {
                 let kind = command.verb.kind();
                 Err(Refusal::new(Code::Unsupported, format!("This engine cannot {kind} yet.")))
             }

@@ -60,6 +60,14 @@ pub enum Why {
     Next {
         before: usize,
     },
+    /// Nobody has approved it yet.
+    Proposed {
+        until: Option<Stamp>,
+    },
+    /// A person must look at its result.
+    Review {
+        why: Option<String>,
+    },
     Stopping,
     Ended {
         how: StatusWord,
@@ -93,6 +101,10 @@ impl fmt::Display for Why {
             }
             Self::Next { before: 0 } => f.write_str("next to start"),
             Self::Next { before } => write!(f, "ready, {before} before it"),
+            Self::Proposed { until: None } => f.write_str("waits for approval"),
+            Self::Proposed { until: Some(until) } => write!(f, "waits for approval until {until}"),
+            Self::Review { why: None } => f.write_str("waits for a look at its result"),
+            Self::Review { why: Some(why) } => write!(f, "waits for a look at its result: {why}"),
             Self::Stopping => f.write_str("its delegation is being stopped"),
             Self::Ended { how, why: None } => f.write_str(how.as_str()),
             Self::Ended { how, why: Some(why) } => write!(f, "{}: {why}", how.as_str()),
@@ -112,6 +124,7 @@ impl Kernel {
                 Why::Ended { how: *how, why }
             }
             State::Live(_) => why_live(task),
+            State::Review => Why::Review { why: task.error.clone() },
             State::Queued | State::Backoff { .. } => self.why_not(delegation, index, task, now),
         })
     }
@@ -119,6 +132,9 @@ impl Kernel {
     fn why_not(&self, delegation: &Delegation, index: u32, task: &Task, now: Stamp) -> Why {
         if self.is_stopping(delegation) {
             return Why::Stopping;
+        }
+        if delegation.proposal.is_some() {
+            return Why::Proposed { until: delegation.clock.deadline };
         }
         if task.unmet > 0 {
             return why_unmet(delegation, task);

@@ -3,19 +3,21 @@
 use crate::model::command::{PauseMode, Verb};
 use crate::model::event::payload::{self as p, Proof};
 use crate::model::event::{Body, Event};
-use crate::model::id::{DelegationId, Seq, SessionId, SubtaskId};
+use crate::model::id::{DelegationId, SessionId, SubtaskId};
 use crate::model::status::StatusWord;
 use crate::model::time::Stamp;
 
 use super::Kernel;
-use super::index::link;
+use super::govern::Governing;
 use super::input::Cli;
-use super::state::{Clock, Delegation, Parent, Pending, Phase, Session, State, Task};
+use super::state::{Clock, Pending, Phase, Session, State, Task};
 
 /// The mark of a step that ended only because its delegation did.
 pub(super) const CUT: &str = "cut";
 /// The level of a delegation whose time is up.
 pub(super) const DEADLINE: &str = "deadline";
+/// Why a step is tried again whose result was not worth enough.
+pub(super) const QUALITY: &str = "quality";
 /// What a raise did to a node.
 pub(super) const RAISED: &str = "deadline moved";
 
@@ -30,6 +32,8 @@ impl Kernel {
         let last = self.at;
         self.at = Some(self.at.map_or(event.at, |last| last.max(event.at)));
         match &event.body {
+            Body::Proposed(data) => self.proposed(data, event.seq, event.at),
+            Body::Approved(data) => self.approved(&data.delegation_id),
             Body::Started(data) => self.started(data, event.seq, event.at),
             Body::Paused(data) => self.turned(data, StatusWord::Paused),
             Body::Resumed(data) => self.turned(data, StatusWord::Running),
@@ -79,6 +83,15 @@ impl Kernel {
                 let result = data.result.as_ref().and_then(|result| result.summary.clone());
                 self.subtask_ended(&data.delegation_id, &data.subtask_id, how, |task| {
                     task.result = result.or(task.result.take());
+                    task.quality = data.quality.or(task.quality);
+                });
+            }
+            Body::SubtaskReview(data) => {
+                let result = data.result.as_ref().and_then(|result| result.summary.clone());
+                self.subtask_ended(&data.delegation_id, &data.subtask_id, StatusWord::Review, |task| {
+                    task.state = State::Review;
+                    task.error.clone_from(&data.reason);
+                    (task.result, task.quality) = (result, data.quality);
                 });
             }
             Body::SubtaskFailed(data) => {
@@ -105,48 +118,6 @@ impl Kernel {
             Body::SubtaskRetried(data) => self.retried(data),
             Body::SubtaskTree(data) => self.tree_told(data),
             _ => {}
-        }
-    }
-
-    fn started(&mut self, data: &p::Started, seq: Seq, at: Stamp) {
-        // A delegation that some other engine only told of has nothing to run.
-        let Some(spec) = data.spec.as_deref() else { return };
-        let parent = spec.parent.as_ref().and_then(|above| {
-            let delegation = self.delegations.get(&above.delegation_id)?;
-            let index = delegation.index_of(&above.subtask_id)?;
-            let attempt = delegation.task(index)?.attempt;
-            Some(Parent { delegation: above.delegation_id.clone(), index, attempt })
-        });
-        let plan = data.plan.as_deref();
-        let mut delegation = Delegation {
-            id: data.delegation_id.clone(),
-            born: seq.0,
-            task_id: data.task_id.clone(),
-            workspace: spec.workspace.clone(),
-            isolation: spec.isolation,
-            parent,
-            depth: plan.and_then(|plan| plan.depth).unwrap_or(1),
-            path: spec.path.clone(),
-            limits: spec.limits.clone(),
-            started: at,
-            status: StatusWord::Running,
-            cancel: None,
-            expired: false,
-            hold: None,
-            clock: Clock {
-                due_ms: plan.and_then(|plan| plan.due_ms),
-                ..Clock::running(plan.and_then(|plan| plan.deadline))
-            },
-            epoch: 0,
-            tasks: spec.subtasks.iter().cloned().map(Task::new).collect(),
-            tally: super::index::Tally::default(),
-        };
-        link(&mut delegation);
-        let (id, count) = (delegation.id.clone(), delegation.tasks.len());
-        self.delegations.insert(id.clone(), delegation);
-        self.count_child(&id);
-        for index in 0..u32::try_from(count).unwrap_or(u32::MAX) {
-            self.refresh(&id, index);
         }
     }
 
@@ -427,7 +398,7 @@ impl Kernel {
         let was_held = matches!(data.cause.as_deref(), Some("start" | "limit"));
         task.refusal = data.reason.clone().filter(|_| was_held);
         match data.cause.as_deref() {
-            Some("failure") => task.retries += 1,
+            Some("failure" | QUALITY) => task.retries += 1,
             Some("start") => task.refused_starts += 1,
             // Its provider's limit is no failure of the step.
             Some("limit") => {}
@@ -456,6 +427,10 @@ impl Kernel {
             let value = settings.get("limits").and_then(|limits| limits.get(name)).or(settings.get(old))?;
             u32::try_from(value.as_u64()?).ok()
         };
+        if let Some(settings) = &data.settings {
+            self.governing = Governing::of(settings);
+            self.settings = Some(settings.clone());
+        }
         if let Some(most) = number("maxConcurrent", "maxConcurrentAgents") {
             self.limits.max_concurrent = most.max(1);
         }

@@ -57,19 +57,22 @@ pub struct Index {
 impl Mark {
     fn of(task: &Task, live_children: bool) -> Self {
         let (mut live, mut waits, mut ripe, mut ended) = (false, false, false, false);
+        // It waits for a person, whatever else it would wait for.
+        let is_for_review = task.state == State::Review;
         match &task.state {
             State::Queued => (waits, ripe) = (true, true),
             State::Backoff { .. } => (waits, ripe) = (true, task.ripe),
             State::Live(_) => live = true,
+            State::Review => {}
             State::Ended { .. } => ended = true,
         }
-        let unblocked = waits && task.unmet == 0;
+        let startable = waits && task.unmet == 0;
         Self {
             live,
-            ready: unblocked && ripe && task.hold.is_none() && !live_children,
+            ready: startable && ripe && task.hold.is_none() && !live_children,
             busy: live && !live_children,
             open: !ended,
-            unblocked,
+            unblocked: startable || is_for_review,
             failed: task.has_failed(),
             held: task.hold.is_some(),
         }
@@ -151,6 +154,7 @@ impl Kernel {
         let room = delegation.limits.max_concurrent.is_none_or(|most| tally.busy < most.max(1));
         room && !tally.ready.is_empty()
             && !delegation.is_ended()
+            && delegation.proposal.is_none()
             && self.holder(delegation).is_none()
             && !self.is_stopping(delegation)
     }
@@ -250,6 +254,7 @@ impl Kernel {
         let stands = match &task.state {
             State::Live(session) => session.stop.is_none(),
             State::Ended { how, .. } => matches!(how, StatusWord::Done | StatusWord::Partial),
+            State::Review => true,
             State::Queued | State::Backoff { .. } => false,
         };
         !(stands && task.attempt == parent.attempt)

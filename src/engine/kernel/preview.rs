@@ -29,6 +29,12 @@ impl Kernel {
             preview.subtasks.extend(steps);
             return Ok(preview);
         }
+        if matches!(command.verb, Verb::Approve { .. }) {
+            preview.delegations.insert(command.delegation_id.clone());
+            let steps = self.approved_steps(command).into_iter();
+            preview.subtasks.extend(steps.map(|step| (command.delegation_id.clone(), step)));
+            return Ok(preview);
+        }
         if matches!(command.verb, Verb::Raise { .. }) {
             return Ok(self.preview_raise(command));
         }

@@ -90,6 +90,7 @@ impl Turn<'_> {
             match &task.state {
                 State::Backoff { until } => backoffs.push((index, *until)),
                 State::Ended { .. } if task.has_failed() => unfinished.push(index),
+                State::Review => unfinished.push(index),
                 State::Queued | State::Live(_) | State::Ended { .. } => {}
             }
         }
@@ -102,7 +103,8 @@ impl Turn<'_> {
         for index in unfinished {
             // A failure was written, and the retry that belongs to it was not.
             let task = self.kernel.task(id, index);
-            if !stops && task.is_some_and(|task| task.retryable) {
+            let is_due = |task: &Task| task.retryable || task.state == State::Review;
+            if !stops && task.is_some_and(is_due) {
                 self.try_again(id, index);
             }
         }

@@ -72,9 +72,9 @@ impl Turn<'_> {
     }
 
     /// Ends the steps that have not begun.
-    fn cut_rest(&mut self, id: &DelegationId, why: &str) {
+    pub(super) fn cut_rest(&mut self, id: &DelegationId, why: &str) {
         let Some(delegation) = self.kernel.delegations.get(id) else { return };
-        let waiting = |state: &State| matches!(state, State::Queued | State::Backoff { .. });
+        let waiting = |state: &State| matches!(state, State::Queued | State::Backoff { .. } | State::Review);
         let rest = delegation.tasks.iter().filter(|task| waiting(&task.state));
         let (reason, by, mode) = match &delegation.cancel {
             Some(Stop::Cancelled { reason, by } | Stop::Skipped { reason, by, .. }) => {
@@ -152,9 +152,19 @@ fn ending(delegation: &Delegation, orphan: bool, took: std::time::Duration) -> B
         delegation_id,
         task_id,
         duration: u64::try_from(took.as_millis()).ok(),
+        quality: worth(delegation),
         status: Some(status.into()),
         ..Default::default()
     })
+}
+
+/// Returns what the results of its steps are worth together: their mean.
+fn worth(delegation: &Delegation) -> Option<f64> {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for quality in delegation.tasks.iter().filter_map(|task| task.quality) {
+        (sum, count) = (sum + quality, count + 1.0);
+    }
+    (count > 0.0).then(|| (sum / count).round())
 }
 
 fn count(delegation: &Delegation) -> Count {

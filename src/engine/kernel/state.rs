@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::model::command::{Command, Limits, PauseMode, StepSpec};
+use crate::model::command::{Command, Limits, PauseMode, Spec, StepSpec};
 use crate::model::event::payload::Proof;
 use crate::model::id::{DelegationId, QuestionId, SessionId, SubtaskId, TaskId};
 use crate::model::status::StatusWord;
@@ -31,7 +31,7 @@ pub struct Delegation {
     pub path: Vec<String>,
     pub limits: Limits,
     pub started: Stamp,
-    /// Running, paused, or how it ended.
+    /// Offered, running, paused, or how it ended.
     pub status: StatusWord,
     /// Somebody cancelled it, with all below.
     pub cancel: Option<Stop>,
@@ -40,6 +40,9 @@ pub struct Delegation {
     pub hold: Option<PauseMode>,
     pub clock: Clock,
     pub epoch: u64,
+    /// What was asked for, while nobody has approved it: nothing of it may begin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<Box<Spec>>,
     pub tasks: Vec<Task>,
     #[serde(skip)]
     pub(super) tally: Tally,
@@ -102,6 +105,9 @@ pub struct Task {
     /// What dependants are given.
     pub result: Option<String>,
     pub error: Option<String>,
+    /// What its result is worth, 0 to 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quality: Option<f64>,
     /// Why its last start was refused, while it waits for the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
@@ -139,6 +145,8 @@ pub enum State {
     Backoff { until: Stamp },
     /// Has a session, from the intent to its end.
     Live(Box<Session>),
+    /// Its result is not worth enough: a person accepts it, rejects it, or has it tried again.
+    Review,
     /// Over; `cut` if only because its delegation ended around it.
     Ended { how: StatusWord, cut: bool },
 }
@@ -225,7 +233,16 @@ impl Known {
 pub(super) fn digest(asked: Option<&Value>) -> Option<String> {
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;
-    let text = serde_json::to_vec(asked?).ok()?;
+    let asked = asked?;
+    // Why something is handed over is not what is asked for, and the same request may be weighed again.
+    let text = if asked.pointer("/spec/decision").is_some() {
+        let mut asked = asked.clone();
+        let spec = asked.get_mut("spec").and_then(Value::as_object_mut);
+        spec.map(|spec| spec.remove("decision"));
+        serde_json::to_vec(&asked).ok()?
+    } else {
+        serde_json::to_vec(asked).ok()?
+    };
     let digest = text.iter().fold(BASIS, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(PRIME));
     Some(format!("{digest:016x}"))
 }
@@ -301,6 +318,7 @@ impl Task {
             hold: None,
             result: None,
             error: None,
+            quality: None,
             refusal: None,
             retryable: false,
             with_failure: false,
@@ -333,6 +351,7 @@ impl Task {
                 Phase::Started | Phase::Over if session.frozen => StatusWord::Paused,
                 Phase::Started | Phase::Over => StatusWord::Running,
             },
+            State::Review => StatusWord::Review,
             State::Ended { how, .. } => *how,
         }
     }

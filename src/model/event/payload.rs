@@ -60,7 +60,11 @@ payloads! {
     /// `delegation:decision`
     Decided {; delegation_id: DelegationId, task_id: TaskId, decision: Box<Decision> }
     /// `delegation:proposed`
-    Proposed { delegation_id: DelegationId; task_id: TaskId, pattern: String, plan: Box<Plan> }
+    Proposed {
+        delegation_id: DelegationId;
+        task_id: TaskId, pattern: String, subtask_count: u32, reason: String, by: String, plan: Box<Plan>,
+        spec: Box<Spec>,
+    }
     /// `delegation:approved`
     Approved { delegation_id: DelegationId; by: String, subtasks: Vec<SubtaskId> }
     /// `delegation:started`
@@ -114,7 +118,7 @@ payloads! {
     SubtaskTurn {
         delegation_id: DelegationId, subtask_id: SubtaskId;
         reason: String, by: String, mode: String, deadline: Stamp, session_id: SessionId, attempt: u32,
-        remaining_ms: u64, command_id: CommandId, pids: Vec<u32>,
+        remaining_ms: u64, command_id: CommandId, pids: Vec<u32>, quality: f64, result: Box<Outcome>,
     }
     /// `delegation:subtask-completed`
     SubtaskCompleted {

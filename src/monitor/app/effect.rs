@@ -118,6 +118,10 @@ pub struct Handover {
     pub agent: Option<String>,
     pub pattern: Option<String>,
     pub agents: Option<u32>,
+    /// How many levels it may have.
+    pub depth: Option<u32>,
+    /// The tokens that it may use.
+    pub budget: Option<u64>,
 }
 
 /// Where a setting is kept.

@@ -13,8 +13,9 @@ use super::super::Api;
 use super::super::plan;
 use super::super::problem::Problem;
 use super::control::{Options, Sent, key, preview, send, take_by};
+use crate::decide;
 use crate::engine::door::View;
-use crate::model::command::{Command, ReceiptState, Spec, Verb};
+use crate::model::command::{Command, Limits, ReceiptState, Spec, StepSpec, Verb};
 use crate::model::id::{CommandId, DelegationId};
 use crate::model::key::NodeKey;
 use crate::model::node::Node;
@@ -30,11 +31,15 @@ pub(super) async fn start(
     let mut fields = super::fields(body)?;
     let by = take_by(&mut fields)?;
     let delegation_id = take_id(&mut fields, &key)?;
-    let max_depth = take_depth(&mut fields)?;
     let limits = api.0.door.look(|view| view.config.settings().limits()).await?;
-    let spec = plan::read(fields, &limits).map_err(|why| Problem::malformed(&why))?;
+    let is_weighed = !fields.contains_key("subtasks");
+    let spec = if is_weighed {
+        weighed(&api, fields, &limits).await?
+    } else {
+        plan::read(fields, &limits).map_err(|why| Problem::malformed(&why))?
+    };
     let command = api.0.door.look(move |view| {
-        check(view, &spec, max_depth)?;
+        check(view, &spec)?;
         let (verb, at) = (Verb::Start { spec: Box::new(spec) }, view.now);
         Ok::<_, Problem>(Command { id: key, verb, delegation_id, subtask_id: None, by: Some(by), at })
     });
@@ -89,33 +94,54 @@ fn take_id(fields: &mut Map<String, Value>, key: &CommandId) -> Result<Delegatio
     }
 }
 
-/// Takes the one option out that is no limit of a delegation.
-fn take_depth(fields: &mut Map<String, Value>) -> Result<Option<u64>, Problem> {
-    let depth = fields
-        .get_mut("options")
-        .and_then(Value::as_object_mut)
-        .and_then(|options| options.remove("maxDepth"));
-    match depth {
-        None | Some(Value::Null) => Ok(None),
-        Some(depth) => {
-            depth.as_u64().map(Some).ok_or_else(|| Problem::malformed("`maxDepth` must be a whole number."))
-        }
+/// Reads a start that names no steps: the decision is recorded with it, and a task of tasks.json that is named by its
+/// id alone becomes the steps that the decision says.
+async fn weighed(api: &Api, mut fields: Map<String, Value>, limits: &Limits) -> Result<Spec, Problem> {
+    let malformed = |why: String| Problem::malformed(&why);
+    if let Some(prompt) = fields.get("prompt").and_then(Value::as_str) {
+        let task = decide::task::Task::from_text(prompt);
+        let decision = api.0.door.look(move |view| {
+            let options = decide::decision::Options { include_subtasks: false, ..Default::default() };
+            decide::decision::decide(&task, None, options, &view.config.deciding(), view.now)
+        });
+        let decision = decision.await?;
+        let spec = plan::read(fields, limits).map_err(malformed)?;
+        return Ok(Spec { decision: spec.decision.or(Some(Box::new(decision))), ..spec });
     }
+    let Some(id) = fields.get("taskId").and_then(Value::as_str).map(str::to_owned) else {
+        return plan::read(fields, limits).map_err(malformed);
+    };
+    let asked = super::decide::find(api, id).await?;
+    let pattern = match fields.remove("pattern") {
+        None | Some(Value::Null) => None,
+        Some(told) => {
+            let found = told.as_str().and_then(decide::pattern::Pattern::from_name);
+            Some(found.ok_or_else(|| malformed(format!("{told} is no pattern.")))?)
+        }
+    };
+    let whole = asked.planned.as_ref().map(crate::config::tasks::Task::prompt).unwrap_or_default();
+    let wanted = decide::plan::Wanted { pattern };
+    let made = decide::plan::plan(&asked.task, &whole, wanted, &asked.settings, asked.now);
+    let known = asked.settings.agents.known;
+    let steps: Vec<StepSpec> = made
+        .steps
+        .into_iter()
+        .map(|mut step| {
+            step.agent = step.agent.take().filter(|agent| known.contains(agent));
+            step
+        })
+        .collect();
+    fields.entry("title").or_insert_with(|| asked.task.title.clone().into());
+    fields.insert("pattern".into(), made.pattern.as_str().into());
+    fields.insert("subtasks".into(), serde_json::to_value(&steps).unwrap_or_default());
+    let spec = plan::read(fields, limits).map_err(malformed)?;
+    Ok(Spec { decision: spec.decision.or(Some(Box::new(made.decision))), ..spec })
 }
 
-/// Refuses what would fail later, or not be kept.
-fn check(view: &View<'_>, spec: &Spec, max_depth: Option<u64>) -> Result<(), Problem> {
+/// Refuses what would fail later.
+fn check(view: &View<'_>, spec: &Spec) -> Result<(), Problem> {
     for step in &spec.subtasks {
         view.config.agent(step.agent.as_deref()).map_err(|why| Problem::malformed(&why))?;
     }
-    let most = u64::from(view.kernel.limits().max_depth);
-    match max_depth {
-        Some(depth) if depth < most => {
-            let text = format!(
-                "`maxDepth` is a setting of the engine, and {most}.\nLeave it out, or change the setting."
-            );
-            Err(Problem::new(StatusCode::BAD_REQUEST, "unsupported", &text))
-        }
-        Some(_) | None => Ok(()),
-    }
+    Ok(())
 }

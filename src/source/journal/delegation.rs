@@ -20,11 +20,14 @@ impl Teller<'_> {
 
     pub(super) fn proposed(&mut self, data: p::Proposed, name: &'static str) {
         let keys = Keys::from(target(&data.delegation_id, None));
-        self.born(&keys, data.task_id, data.pattern, None, None);
+        let is_new = data.pattern.is_some() || data.plan.as_ref().is_none_or(|plan| plan.subtasks.is_some());
+        if is_new {
+            self.born(&keys, data.task_id, data.pattern, data.subtask_count, None);
+        }
         if let Some(plan) = data.plan {
             self.plan(&data.delegation_id, &keys, *plan);
         }
-        self.status(&keys, report(FIELD, "offered", None, None), name);
+        self.status(&keys, report(FIELD, "offered", data.reason, None), name);
     }
 
     pub(super) fn approved(&mut self, data: &p::Approved, name: &'static str) {

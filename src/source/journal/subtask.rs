@@ -60,6 +60,12 @@ impl Teller<'_> {
     pub(super) fn subtask_turn(&mut self, data: p::SubtaskTurn, word: &'static str, name: &'static str) {
         let keys = step(&data.delegation_id, &data.subtask_id, data.session_id.as_ref());
         self.finish_by(&keys, data.deadline);
+        if let Some(result) = data.result {
+            self.node(keys.clone(), NodeFact::Returned(result));
+        }
+        if let Some(quality) = data.quality {
+            self.node(keys.clone(), NodeFact::Quality(quality));
+        }
         self.status(&keys, report(FIELD, word, data.reason, data.attempt), name);
     }
 

@@ -17,7 +17,7 @@ impl Kernel {
         self.check_may_reopen(delegation)?;
         match task {
             Some((_, task)) if !may_accept(task) => Err(conflict(format!(
-                "{} is {}: only what failed, timed out or is partial can be accepted.",
+                "{} is {}: only what failed, timed out, is partial or is for review can be accepted.",
                 task.spec.id,
                 task.word().as_str()
             ))),
@@ -32,7 +32,8 @@ impl Kernel {
 fn may_accept(task: &Task) -> bool {
     matches!(
         task.state,
-        State::Ended { how: StatusWord::Failed | StatusWord::TimedOut | StatusWord::Partial, .. }
+        State::Review
+            | State::Ended { how: StatusWord::Failed | StatusWord::TimedOut | StatusWord::Partial, .. }
     )
 }
 

@@ -46,7 +46,7 @@ impl Turn<'_> {
     ) {
         let crate::model::command::Verb::Cancel { reason, .. } = &command.verb else { return };
         let Some((_, index)) = self.kernel.place(id, &subtask_id) else { return };
-        let waits = |state: &State| matches!(state, State::Queued | State::Backoff { .. });
+        let waits = |state: &State| matches!(state, State::Queued | State::Backoff { .. } | State::Review);
         if self.kernel.task(id, index).is_some_and(|task| waits(&task.state)) {
             self.emit(Body::SubtaskCancelled(p::SubtaskTurn {
                 delegation_id: id.clone(),

@@ -79,7 +79,7 @@ impl Kernel {
 
     fn timed_delegation(&self, id: &DelegationId) -> Option<Clock> {
         let delegation = self.delegations.get(id)?;
-        let moves = !delegation.is_ended() && !self.is_stopping(delegation);
+        let moves = !delegation.is_ended() && delegation.proposal.is_none() && !self.is_stopping(delegation);
         moves.then_some(delegation.clock).filter(Clock::is_set)
     }
 

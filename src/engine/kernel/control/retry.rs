@@ -20,7 +20,7 @@ impl Kernel {
         self.check_may_reopen(delegation)?;
         match task {
             Some((_, task)) if !may_retry(task, true) => Err(conflict(format!(
-                "{} is {}: only what failed, was cancelled or is partial can be retried.",
+                "{} is {}: only what failed, was cancelled, is partial or is for review can be retried.",
                 task.spec.id,
                 task.word().as_str()
             ))),
@@ -34,6 +34,9 @@ impl Kernel {
 
 /// Returns whether a step can be tried again.
 fn may_retry(task: &Task, by_name: bool) -> bool {
+    if task.state == State::Review {
+        return true;
+    }
     let State::Ended { how, .. } = &task.state else { return false };
     matches!(how, StatusWord::Failed | StatusWord::TimedOut | StatusWord::Cancelled)
         || by_name && *how == StatusWord::Partial

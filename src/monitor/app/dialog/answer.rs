@@ -170,5 +170,6 @@ fn delegate(form: &Form) -> Result<Handover, String> {
         agent: agent(form),
         pattern: form.chosen(PATTERN).filter(|pattern| !pattern.is_empty()).map(str::to_owned),
         agents,
+        ..Handover::default()
     })
 }

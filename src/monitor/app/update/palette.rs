@@ -4,7 +4,10 @@ use nucleo_matcher::pattern::{self, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use super::{Ctx, update};
+use crate::config::Layer;
+use crate::config::keys::find;
 use crate::decide::hint::hint;
+use crate::decide::mode::Mode;
 use crate::decide::pattern::Pattern;
 use crate::decide::settings::Settings;
 use crate::decide::slash::{self, Delegate, Slash};
@@ -70,7 +73,7 @@ fn slash(ui: &mut Ui, cx: Ctx<'_>, command: &str) -> Vec<Effect> {
         Slash::Status { id } => act(ui, cx, Action::ViewTree, id.as_deref()),
         Slash::History { .. } => update(ui, cx, Action::ViewHistory),
         Slash::Config { mode: None } => update(ui, cx, Action::ViewSettings),
-        Slash::Config { mode: Some(_) } => complain(ui, cx, "The mode cannot be set from here."),
+        Slash::Config { mode: Some(mode) } => set_mode(ui, cx, mode),
         Slash::Hint { task } => {
             let found = hint(&Task::from_text(&task), &Settings::default());
             ui.say(found.hint, false, cx.now);
@@ -83,22 +86,25 @@ fn slash(ui: &mut Ui, cx: Ctx<'_>, command: &str) -> Vec<Effect> {
     }
 }
 
+/// Sets the mode of the engine that is looked at, until it is taken back.
+fn set_mode(ui: &mut Ui, cx: Ctx<'_>, mode: Mode) -> Vec<Effect> {
+    let Some(key) = find("mode") else { return complain(ui, cx, "There is no mode.") };
+    let (source, value) = (ui.selected_source(cx.model), Some(mode.as_str().into()));
+    vec![Effect::Configure { source, key, value, layer: Layer::Session }]
+}
+
 fn hand_over(ui: &mut Ui, cx: Ctx<'_>, handover: Handover) -> Vec<Effect> {
     vec![Effect::Delegate(ui.selected_source(cx.model), Box::new(handover))]
 }
 
 /// Returns what is to be handed over, unless it asks for what only the command line can.
 fn handover(wanted: Delegate) -> Result<Handover, String> {
-    let asked = [
-        ("--depth", wanted.depth.is_some()),
-        ("--budget", wanted.budget.is_some()),
-        ("--dry-run", wanted.dry_run),
-    ];
-    if let Some((option, _)) = asked.into_iter().find(|(_, is_asked)| *is_asked) {
-        return Err(format!("{option} is not possible from here: nothing was handed over."));
+    if wanted.dry_run {
+        return Err("--dry-run is not possible from here: nothing was handed over.".into());
     }
     let pattern = wanted.pattern.map(|pattern| pattern.to_string());
-    Ok(Handover { text: wanted.task, agent: wanted.agent, pattern, agents: wanted.agents })
+    let Delegate { task, agent, agents, depth, budget, .. } = wanted;
+    Ok(Handover { text: task, agent, pattern, agents, depth, budget })
 }
 
 /// Does `/delegation WHAT [ID]`: with an id it acts on that one and nothing else, whatever is marked.

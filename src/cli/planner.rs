@@ -1,0 +1,91 @@
+//! The planner: an agent that is asked for a plan before anything of it begins. It is a step like any other, seen in
+//! the tree; where it fails, the plan that was made by rules stands.
+
+use std::time::{Duration, Instant};
+
+use super::ask::Live;
+use super::{delegate, warn};
+use crate::decide::plan::{Plan, answered, question};
+use crate::decide::settings::Settings;
+use crate::model::Model;
+use crate::model::command::{Limits, Pattern, ReceiptState, Spec, StepSpec};
+use crate::model::id::DelegationId;
+use crate::model::key::NodeKey;
+use crate::model::text;
+use crate::store::folder::StateFolder;
+
+/// Asks an agent for the plan of a task; what it answers, or else the plan that there is.
+pub(super) fn ask(
+    folder: &StateFolder,
+    (planner, limits): (&str, &Limits),
+    plan: Plan,
+    whole: &str,
+    settings: &Settings,
+) -> Plan {
+    warn(&format!("Asking {} for a plan.", text::line(planner)));
+    let told = answer(folder, (planner, limits), whole, settings);
+    match told.and_then(|told| answered(plan.clone(), planner, &told, whole)) {
+        Ok(planned) => planned,
+        Err(why) => {
+            warn(&format!(
+                "{} made no plan: {}. It is split by rules.",
+                text::line(planner),
+                text::line(&why)
+            ));
+            plan
+        }
+    }
+}
+
+fn answer(
+    folder: &StateFolder,
+    (planner, limits): (&str, &Limits),
+    whole: &str,
+    settings: &Settings,
+) -> Result<String, String> {
+    let prompt = question(whole, settings);
+    let title = format!("Plan: {}", whole.lines().next().unwrap_or_default());
+    let step = StepSpec {
+        id: "st-1".into(),
+        title: Some(title.clone()),
+        prompt,
+        agent: Some(planner.to_owned()),
+        ..StepSpec::default()
+    };
+    let whole_ms = settings.limits.subtask_timeout.value;
+    let limits = Limits { subtask_timeout_ms: Some(whole_ms), auto_retry: false, ..limits.clone() };
+    let spec = Spec {
+        title: Some(title),
+        pattern: Pattern::Direct,
+        subtasks: vec![step],
+        limits,
+        ..Spec::default()
+    };
+    let (id, state) = delegate::begin(folder, spec).map_err(|error| error.to_string())?;
+    match state {
+        Some(ReceiptState::Refused { reason, .. }) => {
+            return Err(reason.map_or_else(|| "it was refused".into(), Into::into));
+        }
+        Some(_) => {}
+        None => return Err("the engine has not answered".into()),
+    }
+    let give_up = Instant::now().checked_add(Duration::from_millis(whole_ms));
+    wait(folder, &id, give_up)
+}
+
+/// Waits for the end of the planner's step, and returns what it said.
+fn wait(folder: &StateFolder, id: &DelegationId, give_up: Option<Instant>) -> Result<String, String> {
+    let key = NodeKey::Subtask(id.clone(), "st-1".into());
+    let mut live = Live::of(folder).map_err(|error| error.to_string())?;
+    let ended = |model: &Model| {
+        let node = model.get(model.find(&key)?)?;
+        let said = node.outcome.as_ref().and_then(|outcome| outcome.summary.clone());
+        node.status.is_ended().then(|| (node.status.word().as_str(), said))
+    };
+    match live.wait(give_up, ended) {
+        Some(("done", Some(said))) => Ok(said),
+        Some(("done", None)) => Err("it said nothing".into()),
+        Some((word, _)) => Err(format!("{id} is {word}")),
+        None => Err(format!("{id} takes too long")),
+    }
+}

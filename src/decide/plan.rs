@@ -1,0 +1,224 @@
+//! From a task to what is started: weighed, and split into steps where that is worth it.
+//!
+//! The plan comes from the task's own text, or from an agent that was asked for one as JSON. Either way the decision
+//! that goes with it says which it was.
+
+use serde_json::Value;
+
+use super::decision::{Options, decide};
+use super::decompose::{self, MOST, Source};
+use super::pattern::Pattern;
+use super::settings::Settings;
+use super::task::Task;
+use crate::model::command::{self, StepSpec};
+use crate::model::handoff::{Decision, SubtaskSpec};
+use crate::model::time::Stamp;
+
+/// Where a decision says who made its plan.
+pub const PLANNED_BY: &str = "plannedBy";
+/// Who made it where no agent was asked.
+pub const BUILT_IN: &str = "built-in";
+
+/// How somebody wants a task to be worked on, whatever the decision says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wanted {
+    pub pattern: Option<Pattern>,
+}
+
+/// What is started, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    pub decision: Decision,
+    pub pattern: command::Pattern,
+    pub steps: Vec<StepSpec>,
+}
+
+/// Weighs a task, and makes its steps; `whole` is what an agent is told that does all of it.
+pub fn plan(task: &Task, whole: &str, wanted: Wanted, settings: &Settings, now: Stamp) -> Plan {
+    let mut decision = decide(task, None, Options::default(), settings, now);
+    let outline = decompose::decompose(task, settings);
+    let is_listed = outline.source != Source::Template;
+    let is_split = match wanted.pattern {
+        Some(Pattern::Direct) => false,
+        Some(_) => is_listed && outline.subtasks.len() > 1,
+        None => decision.should_delegate == Some(true) && outline.subtasks.len() > 1,
+    };
+    decision.extra.insert(PLANNED_BY.into(), BUILT_IN.into());
+    if !is_split {
+        decision.subtasks = Vec::new();
+        let pattern = if wanted.pattern == Some(Pattern::Sequential) {
+            command::Pattern::Sequential
+        } else if wanted.pattern.is_some_and(|pattern| pattern != Pattern::Direct) {
+            command::Pattern::Parallel
+        } else {
+            command::Pattern::Direct
+        };
+        return Plan { decision, pattern, steps: vec![step(1, whole)] };
+    }
+    let suggested = decision.suggested_pattern.as_deref().and_then(Pattern::from_name);
+    let pattern = runnable(wanted.pattern.or(suggested).unwrap_or(settings.patterns.default));
+    let steps = outline.subtasks.iter().map(|part| part_of(part, whole)).collect();
+    decision.subtasks = outline.subtasks;
+    Plan { decision, pattern, steps }
+}
+
+/// Returns one step that does all of it.
+pub fn step(nth: usize, whole: &str) -> StepSpec {
+    StepSpec {
+        id: format!("st-{nth}").into(),
+        title: Some(whole.lines().next().unwrap_or_default().to_owned()),
+        prompt: whole.to_owned(),
+        ..StepSpec::default()
+    }
+}
+
+/// Returns how the engine runs a pattern: the steps of one that it does not know go as their dependencies say.
+fn runnable(pattern: Pattern) -> command::Pattern {
+    match pattern {
+        Pattern::Sequential => command::Pattern::Sequential,
+        Pattern::Parallel | Pattern::Debate | Pattern::Review | Pattern::Ensemble | Pattern::Direct => {
+            command::Pattern::Parallel
+        }
+    }
+}
+
+/// Returns a proposed step as one that can be run: it knows the whole, and does its part.
+fn part_of(part: &SubtaskSpec, whole: &str) -> StepSpec {
+    let title = part.title.clone().unwrap_or_default();
+    let own = part.extra.get("description").and_then(Value::as_str).unwrap_or(&title);
+    StepSpec {
+        id: part.id.clone(),
+        prompt: format!("{own}\n\nDo only this. It is one step of a larger task:\n\n{whole}"),
+        title: Some(title),
+        agent: part.agent.clone(),
+        dependencies: part.dependencies.clone(),
+        ..StepSpec::default()
+    }
+}
+
+/// Returns what a planner is asked.
+pub fn question(whole: &str, settings: &Settings) -> String {
+    let agents = &settings.agents.known;
+    let agents = if agents.is_empty() {
+        String::new()
+    } else {
+        format!(" A step may name one of these agents as \"agent\": {}.", agents.join(", "))
+    };
+    format!(
+        "Split this task into at most {MOST} steps that agents can do. Do nothing of it yourself.\n\
+         Answer with JSON and nothing else: {{\"subtasks\": [{{\"id\": \"st-1\", \"title\": \"…\", \
+         \"description\": \"…\", \"dependencies\": []}}]}}.{agents}\n\n{whole}"
+    )
+}
+
+/// Takes the steps that a planner answered; else says what is wrong with them.
+pub fn answered(plan: Plan, by: &str, answer: &str, whole: &str) -> Result<Plan, String> {
+    let found = json_in(answer).ok_or("its answer has no JSON")?;
+    let list = found.get("subtasks").or(found.get("steps")).unwrap_or(&found);
+    let list = list.as_array().ok_or("its answer has no list of subtasks")?;
+    if list.is_empty() || list.len() > MOST {
+        return Err(format!("its plan has {} steps, and 1 to {MOST} are allowed", list.len()));
+    }
+    let parts = (1..).zip(list).map(|(nth, told)| part(nth, told)).collect::<Result<Vec<_>, _>>()?;
+    for part in &parts {
+        if let Some(on) = part.dependencies.iter().find(|on| !parts.iter().any(|other| other.id == **on)) {
+            return Err(format!("its step {} depends on {on}, which is no step of it", part.id));
+        }
+    }
+    let Plan { mut decision, pattern, .. } = plan;
+    let steps = parts.iter().map(|part| part_of(part, whole)).collect();
+    decision.subtasks = parts;
+    decision.extra.insert(PLANNED_BY.into(), by.into());
+    let pattern = if pattern == command::Pattern::Direct { command::Pattern::Parallel } else { pattern };
+    Ok(Plan { decision, pattern, steps })
+}
+
+fn part(nth: usize, told: &Value) -> Result<SubtaskSpec, String> {
+    let text =
+        |name: &str| told.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+    let Some(title) = text("title").or(text("description")) else {
+        return Err(format!("its step {nth} says nothing"));
+    };
+    let on = told.get("dependencies").or(told.get("dependsOn")).and_then(Value::as_array);
+    let mut part = SubtaskSpec {
+        id: text("id").map_or_else(|| format!("st-{nth}").into(), Into::into),
+        title: Some(title.to_owned()),
+        dependencies: on.into_iter().flatten().filter_map(Value::as_str).map(Into::into).collect(),
+        agent: text("agent").map(str::to_owned),
+        ..SubtaskSpec::default()
+    };
+    if let Some(description) = text("description").or(text("prompt")) {
+        part.extra.insert("description".into(), description.into());
+    }
+    Ok(part)
+}
+
+/// Finds the JSON in what an agent said: all of it, or what is between the first and the last bracket.
+fn json_in(answer: &str) -> Option<Value> {
+    let between = |open: char, close: char| {
+        let (from, to) = (answer.find(open)?, answer.rfind(close)?);
+        serde_json::from_str(answer.get(from..=to)?).ok()
+    };
+    serde_json::from_str(answer.trim()).ok().or_else(|| between('{', '}')).or_else(|| between('[', ']'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: &str = "Rework the complete API with security, database and performance integration\n\
+        1. Design the async database schema\n2. Implement the API after the schema\n\
+        3. Test the security of all endpoints\n4. Measure the performance of the full integration";
+
+    fn of(text: &str, pattern: Option<Pattern>) -> Plan {
+        plan(&Task::from_text(text), text, Wanted { pattern }, &Settings::default(), Stamp::from_millis(0))
+    }
+
+    #[test]
+    fn a_plain_sentence_is_one_step_with_its_own_words() {
+        let made = of("Fix the typo", None);
+        assert_eq!((made.pattern, made.steps), (command::Pattern::Direct, vec![step(1, "Fix the typo")]));
+        assert_eq!(made.decision.should_delegate, Some(false));
+        assert_eq!(made.decision.extra[PLANNED_BY], BUILT_IN);
+    }
+
+    #[test]
+    fn what_is_worth_it_is_split_and_direct_is_not() {
+        let made = of(LONG, None);
+        assert_eq!(made.decision.should_delegate, Some(true), "{:?}", made.decision.reasoning);
+        assert_eq!(made.steps.len(), 4);
+        let first = &made.steps[0];
+        assert!(first.prompt.starts_with("Design the async database schema\n\nDo only this."), "{first:?}");
+        assert!(first.prompt.ends_with("integration"), "every step knows the whole");
+        assert_eq!(of(LONG, Some(Pattern::Direct)).steps, [step(1, LONG)]);
+        assert_eq!(of(LONG, Some(Pattern::Sequential)).pattern, command::Pattern::Sequential);
+    }
+
+    #[test]
+    fn a_pattern_that_is_asked_for_splits_what_is_listed_and_nothing_else() {
+        assert_eq!(of("Tidy\n- one file\n- another file", Some(Pattern::Parallel)).steps.len(), 2);
+        assert_eq!(of("Tidy", Some(Pattern::Parallel)).steps.len(), 1);
+    }
+
+    #[test]
+    fn a_planners_answer_is_taken_and_named() {
+        let told = "Here it is:\n```json\n{\"subtasks\":[{\"id\":\"x\",\"title\":\"One\"},\
+            {\"title\":\"Two\",\"description\":\"Do two\",\"dependencies\":[\"x\"],\"agent\":\"codex\"}]}\n```";
+        let made = answered(of("Do it", None), "claude", told, "Do it").unwrap();
+        assert_eq!(made.decision.extra[PLANNED_BY], "claude");
+        assert_eq!(made.pattern, command::Pattern::Parallel);
+        let told: Vec<_> = made.steps.iter().map(|step| (step.id.as_str(), step.agent.as_deref())).collect();
+        assert_eq!(told, [("x", None), ("st-2", Some("codex"))]);
+        assert!(made.steps[1].prompt.starts_with("Do two\n"));
+    }
+
+    #[test]
+    fn what_is_no_plan_is_named() {
+        let wrong = |told: &str| answered(of("Do it", None), "claude", told, "Do it").unwrap_err();
+        assert_eq!(wrong("I cannot."), "its answer has no JSON");
+        assert_eq!(wrong("{\"a\":1}"), "its answer has no list of subtasks");
+        assert_eq!(wrong("[]"), "its plan has 0 steps, and 1 to 7 are allowed");
+        assert_eq!(wrong("[{}]"), "its step 1 says nothing");
+        assert!(wrong("[{\"title\":\"a\",\"dependencies\":[\"z\"]}]").contains("depends on z"));
+    }
+}
