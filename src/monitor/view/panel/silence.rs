@@ -182,7 +182,7 @@ fn rank(state: Stance) -> Option<u8> {
         Stance::Still(StatusWord::Paused) => 5,
         Stance::Still(StatusWord::Review) => 6,
         Stance::Still(StatusWord::Blocked) => 7,
-        Stance::Still(StatusWord::Queued) => 8,
+        Stance::Still(StatusWord::Queued) | Stance::Idle => 8,
         Stance::Still(_) => return None,
     })
 }
