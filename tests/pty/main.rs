@@ -15,6 +15,7 @@ mod demo;
 mod files;
 mod fleet;
 mod hostile;
+mod natives;
 mod opens;
 mod screen;
 #[cfg(target_os = "linux")]
