@@ -49,8 +49,32 @@ pub trait Trail: Send {
     /// again when either changes, and what it said before no longer counts.
     fn conclude(&self, _beside: &Beside<'_>, _say: &mut Vec<Said>) {}
 
+    /// Returns for how long what it concludes stays the same, as long as no line comes and the process stays as it is.
+    fn lasts(&self, _beside: &Beside<'_>) -> Lasts {
+        Lasts::default()
+    }
+
     /// Returns what a reader must know to go on after the last line, small enough to be kept for each file.
     fn state(&self) -> Value;
+}
+
+/// For how long a conclusion stays the same: for good, unless something else is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Lasts {
+    /// The first moment at which it may be otherwise.
+    pub until: Option<Stamp>,
+    /// Whether the small file beside the trail changes nothing any more.
+    pub is_side_final: bool,
+}
+
+impl Lasts {
+    /// Until the end of the first of these spans after a moment that is not over yet.
+    pub fn after(last: Option<Stamp>, spans: &[Duration], now: Stamp) -> Self {
+        // When it is reached and when it has passed may both make a difference.
+        let ends = spans.iter().flat_map(|span| [*span, *span + Duration::from_millis(1)]);
+        let ends = ends.filter_map(|span| Some(last?.plus(span)));
+        Self { until: ends.filter(|end| *end > now).min(), is_side_final: false }
+    }
 }
 
 /// What is known beside a file.
@@ -81,14 +105,16 @@ pub enum Process {
     Gone,
 }
 
+/// So long ago an agent that was left running is over.
+pub const SILENT: Duration = Duration::from_hours(24);
+
 /// Says what follows from the silence of an agent that was last told to run, at that moment.
 ///
 /// A tool that keeps no list of its processes leaves only silence to judge by: a model thinks, and tools run, for
 /// minutes. Whose process is gone says nothing more. What was left so a day ago is over: nobody needs to be told
 /// every day.
 pub fn silence(last: Option<Stamp>, keys: &Keys, beside: &Beside<'_>, say: &mut Vec<Said>) {
-    const DAY: Duration = Duration::from_hours(24);
-    let is_old = last.is_none_or(|last| beside.now.since(last) > DAY);
+    let is_old = last.is_none_or(|last| beside.now.since(last) > SILENT);
     if is_old && !matches!(beside.process, Process::Alive { .. }) {
         let why = Some("its last turn did not end, and no process of it is known".to_owned());
         let word = StatusReport { why, ..StatusReport::of(Field::Session, "abandoned") };

@@ -27,7 +27,7 @@ pub struct Prices {
 /// What one model's tokens cost, in dollars for a million.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Price {
+pub struct Price {
     input: f64,
     output: f64,
     /// Where it is not told, as much as other input.
@@ -66,15 +66,32 @@ impl Prices {
 
     /// Returns what a message cost, if its model has a price and its tokens are known.
     pub fn cost(&self, report: &UsageReport) -> Option<Usd> {
+        self.of(report.model.as_deref()?)?.cost(report)
+    }
+
+    /// Finds a model by its name: as it is, then without what providers put around it, then without its date.
+    pub fn of(&self, model: &str) -> Option<&Price> {
+        let model = model.trim().to_lowercase();
+        if let Some(price) = self.models.get(&model) {
+            return Some(price);
+        }
+        let name = bare(&model);
+        self.models.get(name).or_else(|| self.models.get(undated(name)?))
+    }
+}
+
+impl Price {
+    /// Returns what a message cost, if its tokens are known.
+    pub fn cost(&self, report: &UsageReport) -> Option<Usd> {
         let count = |count| report.tokens.get(count).unwrap_or(0);
         let told = report.tokens.get(Count::Input).or(report.tokens.get(Count::Output));
-        let price = self.find(report.model.as_deref()?).filter(|_| told.is_some())?;
+        told?;
         let (read, write) = (count(Count::CacheRead), count(Count::CacheWrite));
         let hour = report.hour_cache.min(write);
         let sent = count(Count::Input).saturating_add(read).saturating_add(write);
         // A total is of many requests; none of them need have been long.
         let is_long = sent > LONG && report.scope == super::fact::Scope::Message;
-        let price = price.above_200k.as_deref().filter(|_| is_long).unwrap_or(price);
+        let price = self.above_200k.as_deref().filter(|_| is_long).unwrap_or(self);
         let parts = [
             (count(Count::Input), price.input),
             (count(Count::Output), price.output),
@@ -88,18 +105,6 @@ impl Prices {
         i64::try_from((millionths + 500) / 1_000).ok().map(Usd)
     }
 
-    /// Finds a model by its name: as it is, then without what providers put around it, then without its date.
-    fn find(&self, model: &str) -> Option<&Price> {
-        let model = model.trim().to_lowercase();
-        if let Some(price) = self.models.get(&model) {
-            return Some(price);
-        }
-        let name = bare(&model);
-        self.models.get(name).or_else(|| self.models.get(undated(name)?))
-    }
-}
-
-impl Price {
     fn is_sound(&self) -> bool {
         let own =
             [Some(self.input), Some(self.output), self.cache_read, self.cache_write, self.cache_write_1h];

@@ -69,24 +69,39 @@ impl Claude {
 
     /// Returns whose transcript a path is.
     fn own(&self, path: &Path) -> Option<Own> {
-        match self.parts(path).as_slice() {
-            [_, file] => {
-                let name = file.strip_suffix(".jsonl")?;
-                match name.strip_prefix("agent-") {
-                    // Whose helper it is only its lines would say.
-                    Some(id) if id.starts_with("acompact") => None,
-                    Some(id) => Some(Own::Agent(id.into(), None)),
-                    None => Some(Own::Session(name.into())),
-                }
+        Some(match whose(&self.parts(path))? {
+            Whose::Session(id) => Own::Session(id.into()),
+            Whose::Agent(id, session) => Own::Agent(id.into(), session.map(Into::into)),
+            Whose::Helper(session) => Own::Helper(session.into()),
+        })
+    }
+}
+
+/// Whose transcript a path is: a session's, an agent's of a session that only its lines may tell, a helper's.
+enum Whose<'a> {
+    Session(&'a str),
+    Agent(&'a str, Option<&'a str>),
+    Helper(&'a str),
+}
+
+/// Returns whose transcript it is, by the parts of its path.
+fn whose<'a>(parts: &[&'a str]) -> Option<Whose<'a>> {
+    match parts {
+        [_, file] => {
+            let name = file.strip_suffix(".jsonl")?;
+            match name.strip_prefix("agent-") {
+                // Whose helper it is only its lines would say.
+                Some(id) if id.starts_with("acompact") => None,
+                Some(id) => Some(Whose::Agent(id, None)),
+                None => Some(Whose::Session(name)),
             }
-            [_, session, "subagents", .., file] => {
-                let id = file.strip_prefix("agent-")?.strip_suffix(".jsonl")?;
-                let session = (*session).into();
-                let is_helper = id.starts_with("acompact");
-                Some(if is_helper { Own::Helper(session) } else { Own::Agent(id.into(), Some(session)) })
-            }
-            _ => None,
         }
+        [_, session, "subagents", .., file] => {
+            let id = file.strip_prefix("agent-")?.strip_suffix(".jsonl")?;
+            let is_helper = id.starts_with("acompact");
+            Some(if is_helper { Whose::Helper(session) } else { Whose::Agent(id, Some(session)) })
+        }
+        _ => None,
     }
 }
 
@@ -115,18 +130,19 @@ impl Tool for Claude {
                 let trail = file.trim_end_matches(".meta.json");
                 Sort::Side(path.with_file_name(format!("{trail}.jsonl")))
             }
-            _ if !is_folder && self.own(path).is_some() => Sort::Trail,
+            parts if !is_folder && whose(parts).is_some() => Sort::Trail,
             _ => Sort::Other,
         }
     }
 
     fn side(&self, trail: &Path) -> Option<PathBuf> {
-        let Own::Agent(id, Some(_)) = self.own(trail)? else { return None };
+        let Whose::Agent(id, Some(_)) = whose(&self.parts(trail))? else { return None };
         Some(trail.with_file_name(format!("agent-{id}.meta.json")))
     }
 
     fn below(&self, trail: &Path) -> Option<PathBuf> {
-        matches!(self.own(trail)?, Own::Session(_)).then(|| trail.with_extension("").join("subagents"))
+        matches!(whose(&self.parts(trail))?, Whose::Session(_))
+            .then(|| trail.with_extension("").join("subagents"))
     }
 
     fn open(&self, trail: &Path, state: Option<&Value>) -> Box<dyn Trail> {
@@ -148,11 +164,11 @@ impl Tool for Claude {
 
     fn process(&self, trail: &Path) -> Process {
         let Some(live) = &self.live else { return Process::Unknown };
-        match self.own(trail) {
-            Some(Own::Session(session) | Own::Agent(_, Some(session)) | Own::Helper(session)) => {
-                live.get(&*session).copied().unwrap_or(Process::Gone)
+        match whose(&self.parts(trail)) {
+            Some(Whose::Session(session) | Whose::Agent(_, Some(session)) | Whose::Helper(session)) => {
+                live.get(session).copied().unwrap_or(Process::Gone)
             }
-            Some(Own::Agent(_, None)) | None => Process::Unknown,
+            Some(Whose::Agent(_, None)) | None => Process::Unknown,
         }
     }
 }

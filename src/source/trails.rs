@@ -7,18 +7,21 @@
 pub mod file;
 pub mod fold;
 pub mod index;
+pub mod pack;
 pub(in crate::source) mod tell;
 pub mod tool;
 mod walk;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use file::{Ending, TrailFile, plain_file};
 use fold::Fold;
+use hashbrown::HashMap;
 use index::Entry;
+use pack::Texts;
 use tell::Teller;
 use tool::{Scope, Sort, Tool};
 use walk::{Found, Walk};
@@ -62,6 +65,7 @@ pub struct Trails<T: Tool> {
     /// Folders that are watched only now: what came before was not heard.
     unheard: Vec<PathBuf>,
     teller: Teller,
+    texts: Texts,
     health: Health,
     /// Files that cannot be read.
     troubled: BTreeSet<usize>,
@@ -99,6 +103,7 @@ impl<T: Tool> Trails<T> {
             to_watch: Vec::new(),
             unheard: Vec::new(),
             teller: Teller::new(source, kind, prices),
+            texts: Texts::default(),
             health: Health::of(source),
             troubled: BTreeSet::new(),
             first: None,
@@ -252,9 +257,9 @@ impl<T: Tool> Trails<T> {
         for found in self.walk.whole(&self.tool, &root) {
             self.take_in(found);
         }
-        let gone = |file: &TrailFile| !file.path.exists();
+        let gone = |file: &mut TrailFile| !file.path.exists() && file.glance();
         let gone: Vec<usize> =
-            self.files.iter().enumerate().filter(|(_, file)| gone(file)).map(|(ix, _)| ix).collect();
+            self.files.iter_mut().enumerate().filter_map(|(ix, file)| gone(file).then_some(ix)).collect();
         for ix in gone {
             self.enqueue(ix);
         }
@@ -294,9 +299,9 @@ impl<T: Tool> Trails<T> {
         file.is_queued = false;
         let owner = file.owner(ix);
         if !std::mem::replace(&mut file.is_told, true) {
-            self.teller.tell(owner, &file.fold, batch);
+            file.tell(&mut self.texts, |fold| self.teller.tell(owner, fold, batch));
         }
-        let read = if file.is_behind() || file.trouble.is_some() || !file.path.exists() {
+        let read = if file.is_behind() || file.trouble.is_some() {
             file.read(&self.tool, &mut self.buffer, budget, &mut fresh)
         } else {
             Ok((0, Ending::End))
@@ -318,8 +323,10 @@ impl<T: Tool> Trails<T> {
             Ending::Lost => self.is_void = true,
             Ending::End | Ending::More => {
                 self.teller.tell(owner, &fresh, batch);
-                file.fold.absorb(fresh);
-                self.teller.tell(owner, &file.conclude(&self.tool, now), batch);
+                file.absorb(fresh, &mut self.texts);
+                let (fold, is_new) = file.conclude(&self.tool, now, &mut self.texts);
+                self.is_dirty |= is_new;
+                self.teller.tell(owner, &fold, batch);
             }
         }
         if ending == Ending::More {
@@ -368,7 +375,8 @@ impl<T: Tool> Trails<T> {
         for (ix, file) in self.files.iter_mut().enumerate() {
             if file.is_told && file.process != self.tool.process(&file.path) {
                 let owner = file.owner(ix);
-                self.teller.tell(owner, &file.conclude(&self.tool, now), batch);
+                let (fold, _) = file.conclude(&self.tool, now, &mut self.texts);
+                self.teller.tell(owner, &fold, batch);
             }
         }
     }

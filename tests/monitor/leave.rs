@@ -47,8 +47,8 @@ fn enter_on_a_session_opens_the_agents_own_program_on_it() {
     assert_eq!(deck.effects, [Effect::Attach { argv, folder: None }]);
     deck.effects.clear();
     deck.press("G enter");
-    let attached = deck.effects.iter().filter(|effect| matches!(effect, Effect::Attach { .. }));
-    assert_eq!(attached.count(), 0, "there is no session to open");
+    let is_attach = |effect: &Effect| matches!(effect, Effect::Attach { .. });
+    assert!(!deck.effects.iter().any(is_attach), "there is no session to open: {:?}", deck.effects);
     assert_eq!(deck.app.ui.pane, Pane::Panel);
 }
 

@@ -1,11 +1,13 @@
 //! What a node really does: what turns, what stands, what is promised, and that nothing is drawn for nothing.
 
 use quarterdeck::model::NodeIx;
+use quarterdeck::model::fact::{NodeFact, StatusReport};
 use quarterdeck::model::key::NodeKey;
 use quarterdeck::model::status::StatusWord;
+use quarterdeck::model::words::Field;
 use quarterdeck::monitor::app::stance::Stance;
 
-use super::deck::{Deck, Telling, delegation, fleet, foreign, step};
+use super::deck::{Deck, Telling, ago, delegation, fleet, foreign, session, step};
 
 fn ix(deck: &Deck, id: &str, step: Option<&str>) -> NodeIx {
     let key = match step {
@@ -78,7 +80,7 @@ fn what_is_paused_stands_still_and_so_does_its_clock() {
 
 #[test]
 fn what_is_overdue_or_only_queued_is_not_said_to_work() {
-    let deck = with(step("del-a", "st-2").runs_in("ses-1", 200).until(super::deck::ago(40)));
+    let deck = with(step("del-a", "st-2").runs_in("ses-1", 200).until(ago(40)));
     let mut deck = deck;
     deck.wait(1);
     assert_eq!(stance(&deck, "del-a", Some("st-2")), Stance::Overdue);
@@ -162,4 +164,21 @@ fn the_main_controls_are_at_the_foot_also_where_they_cannot_be_done() {
     for word in ["answer", "approve", "retry", "skip", "open"] {
         assert!(foot.contains(word), "{word}: {foot}");
     }
+}
+
+#[test]
+fn an_idle_session_neither_works_nor_needs_anybody_nor_is_over() {
+    let mut deck = Deck::of([session("claude", "aaaa").titled("Chat").took_since(600).at(ago(60), idle())]);
+    let ix = deck.app.model.find(&NodeKey::CliSession("claude".into(), "aaaa".into())).unwrap();
+    let stance = deck.app.ui.stances.of(ix, deck.app.model.get(ix).unwrap());
+    assert_eq!((stance, stance.is_over()), (Stance::Idle, false));
+    assert!(deck.app.ui.needs.is_empty());
+    assert!(row(&mut deck, "Chat").contains("idle"), "{}", row(&mut deck, "Chat"));
+    let before = row(&mut deck, "Chat");
+    deck.wait(3_600);
+    assert_eq!(row(&mut deck, "Chat"), before, "its clock stands, and it never turns silent");
+}
+
+fn idle() -> NodeFact {
+    NodeFact::Status(StatusReport::of(Field::Session, "idle"))
 }

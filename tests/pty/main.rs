@@ -15,9 +15,10 @@ mod demo;
 mod files;
 mod fleet;
 mod hostile;
-#[cfg(target_os = "linux")]
 mod natives;
 mod opens;
+#[cfg(target_os = "linux")]
+mod processes;
 mod screen;
 #[cfg(target_os = "linux")]
 mod steers;

@@ -1,68 +1,64 @@
-//! An agent that nobody of ours started: seen as a process, steered by signals, with a look at what it is before.
+//! Sessions that nobody but their person started: found in the home, and readable.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-
-use quarterdeck::process::tree::{self, Life};
-use quarterdeck::process::whole::{GRACE, Whole};
 
 use crate::screen::{Screen, quarterdeck};
 
-/// What a test started, ended with all below it when the test is over, however that ends.
-struct Started(Child);
+const SESSION: &str = "0f0e0d0c-0000-4000-8000-000000000001";
 
-impl Drop for Started {
-    fn drop(&mut self) {
-        if let Some(whole) = tree::process(self.0.id()).and_then(|process| Whole::of(process).ok()) {
-            let _ = whole.end(GRACE);
-        }
-        let _ = self.0.wait();
-    }
+/// A transcript: a prompt, a thought, a call, and a last word.
+fn transcript(agent: Option<&str>, said: &str) -> String {
+    let chain = agent.map_or_else(String::new, |id| format!(r#""isSidechain":true,"agentId":"{id}","#));
+    let line = |nth: u32, kind: &str, message: &str| {
+        format!(
+            r#"{{{chain}"type":"{kind}","uuid":"{said}-{nth}","timestamp":"2026-11-16T08:00:0{nth}Z","sessionId":"{SESSION}","cwd":"/srv/shop","message":{message}}}"#
+        )
+    };
+    let answer = |content: &str, stop: &str| {
+        format!(
+            r#"{{"id":"msg-{said}-{stop}","role":"assistant","model":"claude-opus-5-5","stop_reason":"{stop}","content":[{content}]}}"#
+        )
+    };
+    let spawn = if agent.is_none() {
+        r#"{"type":"tool_use","id":"toolu_1","name":"Agent","input":{"description":"Sweep the deck","prompt":"p"}}"#
+    } else {
+        r#"{"type":"tool_use","id":"toolu_2","name":"Bash","input":{"command":"ls"}}"#
+    };
+    [
+        line(1, "user", r#"{"role":"user","content":"Make it shine"}"#),
+        line(
+            2,
+            "assistant",
+            &answer(&format!(r#"{{"type":"thinking","thinking":"Ponder {said}"}}"#), "null"),
+        ),
+        line(3, "assistant", &answer(spawn, "tool_use")),
+        line(4, "assistant", &answer(&format!(r#"{{"type":"text","text":"Words of {said}"}}"#), "end_turn")),
+    ]
+    .join("\n")
+        + "\n"
 }
 
 #[test]
-fn a_session_in_another_terminal_is_stopped_continued_and_ended_with_all_that_descends_from_it() {
+fn what_an_agent_and_its_sub_agent_wrote_is_in_their_panels() {
     let folder = tempfile::tempdir().unwrap();
-    // A program of that name which only runs a command, in a session of its own as agents do.
-    let claude = folder.path().join("claude");
-    fs::copy("/bin/sh", &claude).unwrap();
-    let child = Command::new(&claude)
-        .args(["-c", "setsid sleep 600 & echo there; wait"])
-        .current_dir(folder.path())
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
+    let project = folder.path().join(".claude/projects/-srv-shop");
+    let agents = project.join(SESSION).join("subagents");
+    fs::create_dir_all(&agents).unwrap();
+    fs::write(project.join(format!("{SESSION}.jsonl")), transcript(None, "main")).unwrap();
+    fs::write(agents.join("agent-a1.jsonl"), transcript(Some("a1"), "sweeper")).unwrap();
+    fs::write(agents.join("agent-a1.meta.json"), r#"{"description":"Sweep the deck","toolUseId":"toolu_1"}"#)
         .unwrap();
-    let mut started = Started(child);
-    let child = &mut started.0;
-    let mut said = String::new();
-    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut said).unwrap();
-    let pid = child.id();
-    let lives = || {
-        let below = tree::below(&[pid]).into_iter().map(|seen| seen.life);
-        below.chain(tree::look(pid).map(|seen| seen.life)).collect::<Vec<_>>()
-    };
-    assert_eq!(lives().len(), 2, "{:?}", lives());
-    let mut screen = Screen::run(quarterdeck(folder.path(), &[]));
-    screen.shows("claude in ");
-    screen.keys("gp");
-    screen.shows(&format!("pid {pid}"));
-    screen.shows("setsid sleep 600");
-    screen.keys("\r");
-    screen.shows(&format!("pause process {pid}: confirmed, 2 of 2 stopped"));
-    assert!(lives().iter().all(|life| *life == Life::Stopped), "{:?}", lives());
-    screen.shows("1 paused");
-    screen.keys("r\r");
-    screen.shows(&format!("resume process {pid}: confirmed, 2 of 2 continue"));
-    assert!(lives().iter().all(|life| *life == Life::Runs), "{:?}", lives());
-    screen.hides("1 paused");
-    screen.keys("c\r");
-    screen.shows(&format!("cancel process {pid}: confirmed, 2 ended"));
-    assert!(lives().iter().all(|life| *life == Life::Ended), "{:?}", lives());
-    child.wait().unwrap();
-    screen.hides("claude in ");
+    let mut screen = Screen::run(quarterdeck(folder.path(), &["--all"]));
+    screen.shows("Make it shine");
+    screen.keys("]");
+    screen.shows("Ponder main");
+    screen.keys("]");
+    screen.shows("Words of main");
+    screen.keys("lj");
+    screen.shows("Words of sweeper");
+    screen.hides("Words of main");
+    screen.keys("[");
+    screen.shows("Ponder sweeper");
     screen.keys("q");
     screen.shows("left with 0");
 }

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
+use quarterdeck::model::key::NodeKey;
+use quarterdeck::model::status::StatusWord;
 use quarterdeck::source::trails::tool::Scope;
 use rstest::rstest;
 
-use crate::world::Home;
+use crate::world::{Followed, Home};
 
 #[rstest]
 #[case("nested")]
@@ -24,7 +26,7 @@ fn a_copied_conversation_is_paid_once_by_whoever_had_it_first() {
     let home = Home::of("forked");
     let followed = home.follow();
     let input = |id: &str| {
-        let key = quarterdeck::model::key::NodeKey::CliSession("claude".into(), id.into());
+        let key = NodeKey::CliSession("claude".into(), id.into());
         let node = followed.model.get(followed.model.find(&key).unwrap()).unwrap();
         node.own_spend().tokens().get(quarterdeck::model::usage::Count::Input).unwrap()
     };
@@ -67,6 +69,30 @@ fn a_session_with_a_live_process_is_not_silent() {
         followed.look();
         assert!(followed.shape().contains(r#""Be forgotten." stale"#), "{}", followed.shape());
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_session_whose_turn_is_over_is_idle_while_its_process_lives_and_done_after() {
+    let home = Home::of("nested");
+    let mut followed = home.follow();
+    let whole = followed.shape();
+    let (key, pid) = (NodeKey::CliSession("claude".into(), "aaaa0001".into()), std::process::id());
+    let stands = |followed: &Followed| {
+        let node = followed.model.get(followed.model.find(&key).unwrap()).unwrap();
+        (node.status.word(), node.claims[0].raw.clone(), node.clocks.ended)
+    };
+    let (_, _, ended) = stands(&followed);
+    assert!(ended.is_some());
+    // It is taken up again, and waits for its person.
+    home.write(format!("sessions/{pid}.json"), br#"{"sessionId":"aaaa0001"}"#);
+    followed.look();
+    assert_eq!(stands(&followed), (StatusWord::Queued, Some("idle".into()), None));
+    assert_eq!(home.follow().model.len(), followed.model.len());
+    std::fs::remove_file(home.path(format!("sessions/{pid}.json"))).unwrap();
+    followed.look();
+    assert_eq!(stands(&followed), (StatusWord::Done, Some("completed".into()), ended));
+    assert_eq!(followed.shape(), whole);
 }
 
 #[test]

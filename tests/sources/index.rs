@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
+use quarterdeck::agent::claude::VERSION;
+use quarterdeck::model::Model;
 use quarterdeck::source::feed::Feed;
 use rstest::rstest;
 
-use crate::world::{Home, now};
+use crate::world::{Followed, Home, now};
 
 fn index(home: &Home) -> PathBuf {
     let folder = home.folder.path().join(".cache/quarterdeck/trails");
@@ -65,19 +68,80 @@ fn a_broken_or_foreign_index_is_read_over() {
     let cold = home.shape();
     let file = index(&home);
     let good = fs::read(&file).unwrap();
-    let text = String::from_utf8(good.clone()).unwrap();
+    let (said, sum) = good.split_at(good.len() - 4);
+    assert_eq!(crc32fast::hash(said).to_le_bytes(), sum, "a checksum of everything before it");
+    let sealed = |said: &[u8]| [said, &crc32fast::hash(said).to_le_bytes()].concat();
+    let with = |what: &[u8], other: &[u8]| {
+        let at = said.windows(what.len()).position(|part| part == what).unwrap();
+        sealed(&[&said[..at], other, &said[at + what.len()..]].concat())
+    };
+    let reader = [b"claude".as_slice(), &[u8::try_from(VERSION).unwrap()]].concat();
     let foreign = [
-        text.replace("\"tool\":\"claude\"", "\"tool\":\"other\""),
-        text.replace("\"reader\":", "\"reader\":9"),
-        text.replace("\"entries\":", "\"entries\":9"),
-        text.lines().skip(1).collect::<Vec<_>>().join("\n"),
-        String::new(),
-        "\n\n".into(),
+        with(b"trails 2", b"trails 1"),
+        with(b"claude", b"cloude"),
+        with(&reader, b"claude\x7f"),
+        with(b" all", b" few"),
+        sealed(&said[..said.len() - 1]),
+        sealed(&[said, b"x"].concat()),
+        sealed(b"quarterdeck trails 2\n"),
+        b"\n\n".to_vec(),
     ];
     let cut = (0..good.len()).step_by(97).map(|at| good[..at].to_vec());
-    for broken in foreign.into_iter().map(String::into_bytes).chain(cut) {
+    let flipped = (0..good.len()).step_by(89).map(|at| {
+        let mut bytes = good.clone();
+        bytes[at] ^= 0x10;
+        bytes
+    });
+    for broken in foreign.into_iter().chain(cut).chain(flipped) {
         fs::write(&file, &broken).unwrap();
         assert_eq!(home.shape(), cold, "{}", String::from_utf8_lossy(&broken));
+    }
+}
+
+#[test]
+fn what_the_index_says_of_one_trail_is_read_anew_where_it_is_none() {
+    let home = Home::of("nested");
+    let cold = home.shape();
+    let file = index(&home);
+    let good = fs::read(&file).unwrap();
+    let (said, _) = good.split_at(good.len() - 4);
+    // Sound as a file, but what a trail said is no text any more.
+    let at = said.windows(8).rposition(|part| part == b"Count th").unwrap();
+    let broken = [&said[..at], &[0xff; 8], &said[at + 8..]].concat();
+    fs::write(&file, [&broken[..], &crc32fast::hash(&broken).to_le_bytes()].concat()).unwrap();
+    assert_eq!(home.shape(), cold);
+}
+
+#[test]
+fn time_and_a_note_beside_a_trail_change_what_the_index_concluded() {
+    let home = Home::of("endings");
+    home.shape();
+    let later = |hours: u64| {
+        let mut followed = Followed {
+            feed: home.feed(),
+            model: Model::default(),
+            now: now().plus(Duration::from_hours(hours)),
+        };
+        followed.look();
+        followed.shape()
+    };
+    let tomorrow = later(48);
+    fs::remove_dir_all(home.folder.path().join(".cache")).unwrap();
+    assert_eq!(later(48), tomorrow, "as without an index");
+    assert_ne!(tomorrow, home.shape());
+    let home = Home::of("nested");
+    let agents = home.path("projects/-srv-shop/aaaa0001/subagents");
+    let note = fs::read_dir(&agents).unwrap().map(|entry| entry.unwrap().path());
+    let note = note.filter(|path| path.to_str().unwrap().ends_with(".meta.json")).min().unwrap();
+    for (text, is_read) in [
+        (r#"{"description":"Called so"}"#, true),
+        (r#"{"description":"Called otherwise","finished":true}"#, true),
+        // It has said its last word: only lines of the agent itself would make it worth a look.
+        (r#"{"description":"Called a third name","finished":true}"#, false),
+    ] {
+        fs::write(&note, text).unwrap();
+        let name = text.split('"').nth(3).unwrap();
+        assert_eq!(home.shape().contains(name), is_read, "{name}");
     }
 }
 

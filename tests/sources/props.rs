@@ -8,6 +8,7 @@ use quarterdeck::agent::claude::{Own, Reader, Speech};
 use quarterdeck::agent::lines::Lines;
 use quarterdeck::agent::trail::{Beside, Process, Said, Talk, Trail};
 use quarterdeck::source::trails::fold::Fold;
+use quarterdeck::source::trails::pack::Texts;
 
 use crate::world::{Home, now};
 
@@ -83,8 +84,7 @@ fn a_fold_of_two_halves_is_the_fold_of_the_whole() {
             fold.absorb(folded(two.to_vec()));
             assert_eq!(fold, whole);
         }
-        let text = serde_json::to_string(&whole).unwrap();
-        assert_eq!(serde_json::from_str::<Fold>(&text).unwrap(), whole);
+        assert_eq!(Fold::unpack(&whole.pack(), &mut Texts::default()), Some(whole));
     }
 }
 

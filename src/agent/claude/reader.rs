@@ -15,7 +15,7 @@ use super::line::{Block, Content, Message, Record, is_noise, moment};
 use super::short::{call, cut, title};
 use super::spawns::{Spawns, status};
 use crate::agent::lines::Line;
-use crate::agent::trail::{Beside, Process, Said, Trail};
+use crate::agent::trail::{Beside, Lasts, Process, Said, Trail};
 use crate::model::fact::{Action, Clock, Description, NodeFact, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::key::{Keys, NodeKey};
@@ -386,6 +386,11 @@ impl Trail for Reader {
         say.push(Said::of(last, keys, self.stands(beside, alive)));
     }
 
+    fn lasts(&self, beside: &Beside<'_>) -> Lasts {
+        let last = self.state.last.map(Stamp::from_millis);
+        Lasts { is_side_final: finished(beside), ..Lasts::after(last, &[RECENT, ABANDONED], beside.now) }
+    }
+
     fn state(&self) -> Value {
         serde_json::to_value(&self.state).unwrap_or_default()
     }
@@ -408,20 +413,26 @@ impl Reader {
 
     /// Returns how it stands, by its last turn, by the note beside it and by its process.
     fn stands(&self, beside: &Beside<'_>, alive: bool) -> NodeFact {
-        let finished = beside.side.and_then(|side| side.get("finished")?.as_bool()).unwrap_or(false);
         let last = self.state.last.map(Stamp::from_millis);
         let is_old = last.is_none_or(|last| beside.now.since(last) > ABANDONED);
         match &self.state.turn {
+            // It can be spoken to: it waits for its person.
+            Turn::Over | Turn::Interrupted if alive && self.is_session() => status("idle", None),
             Turn::Over => status("completed", None),
             Turn::Failed(why) => status("failed", Some(why.clone())),
             Turn::Interrupted => status("interrupted", None),
-            Turn::Open if finished => status("completed", None),
+            Turn::Open if finished(beside) => status("completed", None),
             Turn::Open if is_old && !alive => {
                 status("abandoned", Some("its last turn did not end, and no process of it runs".into()))
             }
             Turn::Open => status("running", None),
         }
     }
+}
+
+/// Returns whether the note beside it says that it came to its end.
+fn finished(beside: &Beside<'_>) -> bool {
+    beside.side.and_then(|side| side.get("finished")?.as_bool()).unwrap_or(false)
 }
 
 /// Says what a message used.

@@ -8,7 +8,7 @@ use super::replay::Replay;
 use super::{TOOL, key, wire};
 use crate::agent::excerpt;
 use crate::agent::lines::Line;
-use crate::agent::trail::{Beside, Said, Trail, silence};
+use crate::agent::trail::{Beside, Lasts, SILENT, Said, Trail, silence};
 use crate::model::fact::{Action, Clock, Description, NodeFact, StatusReport, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::node::NodeKind;
@@ -69,6 +69,10 @@ impl Trail for Rollout {
         if let Some(thread) = self.replay.thread.as_deref().filter(|_| self.is_running) {
             silence(self.last, &key(thread).into(), beside, say);
         }
+    }
+
+    fn lasts(&self, beside: &Beside<'_>) -> Lasts {
+        if self.is_running { Lasts::after(self.last, &[SILENT], beside.now) } else { Lasts::default() }
     }
 
     fn state(&self) -> Value {

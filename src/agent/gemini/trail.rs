@@ -7,7 +7,7 @@ use super::record::{Call, Header, Message, Patch, Record};
 use super::{TOOL, key};
 use crate::agent::excerpt;
 use crate::agent::lines::Line;
-use crate::agent::trail::{Beside, Said, Trail, silence};
+use crate::agent::trail::{Beside, Lasts, SILENT, Said, Trail, silence};
 use crate::model::fact::{Action, Clock, Description, NodeFact, StatusReport, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::node::NodeKind;
@@ -78,6 +78,10 @@ impl Trail for Chat {
         if let Some(session) = self.session.as_deref().filter(|_| self.is_running) {
             silence(self.at, &key(session).into(), beside, say);
         }
+    }
+
+    fn lasts(&self, beside: &Beside<'_>) -> Lasts {
+        if self.is_running { Lasts::after(self.at, &[SILENT], beside.now) } else { Lasts::default() }
     }
 
     fn state(&self) -> Value {

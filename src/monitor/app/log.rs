@@ -8,6 +8,8 @@ use ratatui::text::Line;
 use super::effect::LogEntry;
 use crate::agent::log::Entry;
 use crate::model::id::SessionId;
+use crate::model::key::NodeKey;
+use crate::model::node::{Attempt, Node};
 use crate::model::text;
 use crate::model::time::Stamp;
 use crate::monitor::view::panel::output;
@@ -87,6 +89,28 @@ impl Log {
     /// Begins with another session.
     pub fn follow(&mut self, session: Option<SessionId>, ticket: u64) {
         *self = Self { session, ticket, version: self.version + 1, ..Self::default() };
+    }
+
+    /// Returns whether it is that of a session of this node: one of the engine's, or what its agent wrote by itself,
+    /// which has the tool, the session and the agent of it in its name.
+    pub fn is_of(&self, node: &Node) -> bool {
+        let Some(followed) = &self.session else { return false };
+        let named = followed.as_str().split_once(':');
+        let is_key = |key: &NodeKey| match key {
+            NodeKey::Session(own) => own == followed,
+            NodeKey::CliSession(tool, id) => named == Some((&**tool, &**id)),
+            NodeKey::CliAgent(tool, id) => named.is_some_and(|(by, rest)| {
+                by == &**tool && rest.split_once('/').is_some_and(|(_, agent)| agent == &**id)
+            }),
+            NodeKey::Delegation(_)
+            | NodeKey::Subtask(..)
+            | NodeKey::Agent(..)
+            | NodeKey::ToolUse(_)
+            | NodeKey::Process(..)
+            | NodeKey::Foreign(..) => false,
+        };
+        let is_attempt = |attempt: &Attempt| attempt.session_id.as_ref() == Some(followed);
+        node.keys.iter().any(is_key) || node.attempts.iter().any(is_attempt)
     }
 
     /// Takes in more lines.

@@ -25,6 +25,8 @@ pub enum Stance {
     Silent,
     /// Past its deadline, or so is what it waits for.
     Overdue,
+    /// A session whose turn is over and whose process lives: it does nothing until its person says something.
+    Idle,
     /// It stands still, in this state.
     Still(StatusWord),
 }
@@ -37,6 +39,7 @@ impl Stance {
             Self::Asks | Self::WaitsForYou => "waits for you",
             Self::Silent => "silent",
             Self::Overdue => "overdue",
+            Self::Idle => "idle",
             Self::Still(word) => word.as_str(),
         }
     }
@@ -46,7 +49,7 @@ impl Stance {
         match self {
             Self::Asks => "asks",
             Self::WaitsForYou => "needs me",
-            Self::Works | Self::Silent | Self::Overdue | Self::Still(_) => self.word(),
+            Self::Works | Self::Silent | Self::Overdue | Self::Idle | Self::Still(_) => self.word(),
         }
     }
 
@@ -57,6 +60,7 @@ impl Stance {
             Self::Asks | Self::WaitsForYou => None,
             Self::Silent => Some(StatusWord::Stale),
             Self::Overdue => Some(StatusWord::TimedOut),
+            Self::Idle => Some(StatusWord::Queued),
             Self::Still(word) => Some(word),
         }
     }
@@ -191,6 +195,10 @@ impl Stances {
             (Status::Running { trouble: Some(_) }, _) => Stance::Silent,
             (Status::Running { trouble: None }, Some(Own::Works)) => Stance::Works,
             (Status::Running { trouble: None }, _) => self.by_what_is_below(ix, node),
+            // What is queued has begun nothing yet; a session has.
+            (Status::Queued, _) if node.kind == NodeKind::Session && node.clocks.started.is_some() => {
+                Stance::Idle
+            }
             (_, _) => Stance::Still(node.status.word()),
         }
     }

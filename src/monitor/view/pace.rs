@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::model::node::Node;
+use crate::model::node::{Node, NodeKind};
 use crate::model::status::Status;
 use crate::model::time::Stamp;
 use crate::monitor::app::stance::Stance;
@@ -13,11 +13,13 @@ pub fn filled(percent: u8, cells: usize) -> usize {
     if percent > 0 && full == 0 { usize::from(cells > 1) } else { full }
 }
 
-/// Returns how long it has run or ran. The clock stands while it is paused or waits for an answer.
+/// Returns how long it has run or ran. The clock stands while it is paused, idle or waits for an answer.
 pub fn elapsed(node: &Node, now: Stamp) -> Option<Duration> {
     let stood = match &node.status {
         Status::Ended { .. } => return node.clocks.started.zip(node.clocks.ended).map(|(a, b)| b.since(a)),
         Status::Paused { .. } => node.clocks.since,
+        // An idle one.
+        Status::Queued if node.kind == NodeKind::Session => node.clocks.since,
         Status::Unknown
         | Status::Queued
         | Status::Offered { .. }

@@ -211,7 +211,7 @@ pub fn sign(scene: &Scene<'_>, ix: NodeIx, node: &Node) -> (&'static str, Style)
             TURNS.get(turn).copied().unwrap_or("◐")
         }
         Stance::Asks | Stance::WaitsForYou => "?",
-        Stance::Works | Stance::Silent | Stance::Overdue | Stance::Still(_) => {
+        Stance::Works | Stance::Silent | Stance::Overdue | Stance::Idle | Stance::Still(_) => {
             sign_of(scene, stance.status().unwrap_or_default())
         }
     };

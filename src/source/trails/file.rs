@@ -7,15 +7,16 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use bytes::Bytes;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::fold::Fold;
-use super::index::{Entry, EntryRef, Stamped};
+use super::index::{Concluded, Entry, Stamped};
+use super::pack::Texts;
 use super::tell::Owner;
 use super::tool::Tool;
 use crate::agent::lines::Lines;
-use crate::agent::trail::{Beside, Process, Said, Trail};
+use crate::agent::trail::{Beside, Lasts, Process, Said, Trail};
 use crate::model::time::Stamp;
 
 /// No small file beside a trail is larger.
@@ -29,7 +30,7 @@ pub struct TrailFile {
     pub born: Option<i64>,
     pub place: Option<PathBuf>,
     /// What it said, up to `offset`.
-    pub fold: Fold,
+    fold: Kept,
     /// Whether it waits to be read or told.
     pub is_queued: bool,
     /// Whether what its fold says was told.
@@ -47,14 +48,22 @@ pub struct TrailFile {
     lines: Lines,
     reader: Reader,
     side: Side,
+    /// What was last concluded of it, while nothing new was read.
+    concluded: Option<Concluded>,
 }
 
 enum Reader {
     /// Nothing was read yet.
     Fresh,
-    /// Put aside as its state.
-    Aside(Box<RawValue>),
+    /// Put aside as its state, in JSON.
+    Aside(Bytes),
     Open(Box<dyn Trail>),
+}
+
+/// What a file said. Most files never change again: theirs is packed.
+enum Kept {
+    Packed(Bytes),
+    Open(Fold),
 }
 
 /// The small file beside it.
@@ -83,7 +92,7 @@ impl TrailFile {
             stamped: stamped(meta),
             born: born(meta),
             place: None,
-            fold: Fold::default(),
+            fold: Kept::Open(Fold::default()),
             is_queued: false,
             is_told: false,
             process: Process::Unknown,
@@ -94,6 +103,7 @@ impl TrailFile {
             lines: Lines::default(),
             reader: Reader::Fresh,
             side: Side::default(),
+            concluded: None,
         }
     }
 
@@ -107,25 +117,60 @@ impl TrailFile {
         // Longer is appended to. What has another time and no more bytes was written anew.
         let has_grown = self.stamped.len > entry.stamped.len && self.stamped.len >= entry.offset;
         if let Some(state) = entry.state.filter(|_| is_same || has_grown) {
-            (self.fold, self.offset, self.read_to) = (entry.fold, entry.offset, entry.offset);
+            (self.offset, self.read_to) = (entry.offset, entry.offset);
+            self.fold = Kept::Packed(entry.fold);
             self.born = entry.born.or(self.born);
             self.reader = Reader::Aside(state);
+            self.concluded = entry.concluded.filter(|_| is_same);
         }
     }
 
     /// Returns what the index keeps; nothing of a file that was not read.
-    pub fn entry(&self) -> Option<EntryRef<'_>> {
+    pub fn entry(&self) -> Option<(&Path, Entry)> {
         let state = match &self.reader {
             Reader::Fresh if self.place.is_none() => return None,
             Reader::Fresh => None,
             Reader::Aside(state) => Some(state.clone()),
-            Reader::Open(reader) => Some(raw(&reader.state())?),
+            Reader::Open(reader) => Some(json(&reader.state())?),
         };
-        // A name that is no text cannot be kept; such a file is read anew.
-        self.path.to_str()?;
-        let place = self.place.as_deref();
-        let Self { path, stamped, born, offset, fold, .. } = self;
-        Some(EntryRef { path, stamped: *stamped, born: *born, place, offset: *offset, state, fold })
+        let fold = match &self.fold {
+            Kept::Packed(fold) => fold.clone(),
+            Kept::Open(fold) => fold.pack(),
+        };
+        let (place, concluded) = (self.place.clone(), self.concluded.clone());
+        let Self { stamped, born, offset, .. } = *self;
+        Some((&self.path, Entry { stamped, born, place, offset, state, fold, concluded }))
+    }
+
+    /// Calls `tell` with everything that it said so far.
+    pub fn tell(&mut self, texts: &mut Texts, tell: impl FnOnce(&Fold)) {
+        match &self.fold {
+            Kept::Open(fold) => tell(fold),
+            Kept::Packed(packed) => match Fold::unpack(packed, texts) {
+                Some(fold) => tell(&fold),
+                None => self.read_anew(),
+            },
+        }
+    }
+
+    /// Takes in what it said later.
+    pub fn absorb(&mut self, fresh: Fold, texts: &mut Texts) {
+        if fresh.nodes.is_empty() {
+            return;
+        }
+        if let Kept::Packed(packed) = &self.fold {
+            // What is no fold was read anew before it was told.
+            self.fold = Kept::Open(Fold::unpack(packed, texts).unwrap_or_default());
+        }
+        if let Kept::Open(fold) = &mut self.fold {
+            fold.absorb(fresh);
+        }
+    }
+
+    /// What the index kept of it is of no use.
+    fn read_anew(&mut self) {
+        (self.offset, self.read_to, self.concluded) = (0, 0, None);
+        (self.fold, self.reader) = (Kept::Open(Fold::default()), Reader::Fresh);
     }
 
     /// Returns who has what is in it, by the file's number.
@@ -153,7 +198,11 @@ impl TrailFile {
                 let now = stamped(&meta);
                 std::mem::replace(&mut self.stamped, now) != now
             }
-            Err(_) => true,
+            Err(_) => {
+                // Another one than was read: so the next reading finds that it is gone.
+                self.stamped = Stamped::default();
+                true
+            }
         }
     }
 
@@ -175,6 +224,7 @@ impl TrailFile {
             return Ok((0, Ending::Lost));
         }
         self.stamped = now;
+        self.concluded = None;
         self.open(tool);
         let (mut taken, mut said) = (0, Vec::new());
         while taken < budget {
@@ -196,17 +246,21 @@ impl TrailFile {
         Ok((taken, Ending::More))
     }
 
-    /// Returns what follows from all that was read so far.
-    pub fn conclude(&mut self, tool: &impl Tool, now: Stamp) -> Fold {
-        self.look_beside(tool);
+    /// Returns what follows from all that was read so far, and whether that is worth keeping.
+    pub fn conclude(&mut self, tool: &impl Tool, now: Stamp, texts: &mut Texts) -> (Fold, bool) {
         self.process = tool.process(&self.path);
-        let was_aside = matches!(self.reader, Reader::Aside(_));
-        let aside = if was_aside { self.state() } else { None };
+        if let Some(fold) = self.still_holds(tool, now, texts) {
+            return (fold, false);
+        }
+        self.look_beside(tool);
+        let aside = if let Reader::Aside(state) = &self.reader { Some(state.clone()) } else { None };
         self.open(tool);
         let mut said: Vec<Said> = Vec::new();
+        let mut lasts = Lasts::default();
         if let Reader::Open(reader) = &self.reader {
             let beside = Beside { side: self.side.value.as_ref(), process: self.process, now };
             reader.conclude(&beside, &mut said);
+            lasts = reader.lasts(&beside);
         }
         if let Some(state) = aside {
             self.reader = Reader::Aside(state);
@@ -215,17 +269,44 @@ impl TrailFile {
         for said in said {
             fold.take(said);
         }
-        fold
+        self.concluded = self.keep(&fold, lasts, now);
+        (fold, self.concluded.is_some())
+    }
+
+    /// Returns what was concluded before, if nothing changed that it depends on.
+    fn still_holds(&self, tool: &impl Tool, now: Stamp, texts: &mut Texts) -> Option<Fold> {
+        let before = self.concluded.as_ref().filter(|before| before.process() == self.process)?;
+        if now < before.from || before.until.is_some_and(|until| now >= until) {
+            return None;
+        }
+        let is_same_beside = before.is_side_final || before.side == self.beside(tool).map(|(_, side)| side);
+        if is_same_beside { Fold::unpack(&before.fold, texts) } else { None }
+    }
+
+    /// Keeps a conclusion for later. That a process runs is never concluded from before.
+    fn keep(&self, fold: &Fold, lasts: Lasts, now: Stamp) -> Option<Concluded> {
+        let is_gone = match self.process {
+            Process::Alive { .. } => return None,
+            Process::Gone => true,
+            Process::Unknown => false,
+        };
+        let Lasts { until, is_side_final } = lasts;
+        let is_short = until.is_some_and(|until| until <= now);
+        let side = self.side.stamped;
+        (!is_short).then(|| Concluded { fold: fold.pack(), is_gone, from: now, until, side, is_side_final })
     }
 
     /// Puts the reader aside: a file that nobody writes needs no more than its state.
     pub fn put_aside(&mut self) {
         if let Reader::Open(reader) = &self.reader
-            && let Some(state) = raw(&reader.state())
+            && let Some(state) = json(&reader.state())
         {
             self.reader = Reader::Aside(state);
             self.read_to = self.offset;
             self.lines = Lines::default();
+        }
+        if let Kept::Open(fold) = &self.fold {
+            self.fold = Kept::Packed(fold.pack());
         }
     }
 
@@ -235,29 +316,30 @@ impl TrailFile {
         *self = Self { place: self.place.take(), ..Self::found(path, meta) };
     }
 
-    fn state(&self) -> Option<Box<RawValue>> {
-        if let Reader::Aside(state) = &self.reader { Some(state.clone()) } else { None }
-    }
-
     fn open(&mut self, tool: &impl Tool) {
         self.reader = match std::mem::replace(&mut self.reader, Reader::Fresh) {
             Reader::Open(reader) => Reader::Open(reader),
             Reader::Fresh => Reader::Open(tool.open(&self.path, None)),
             Reader::Aside(state) => {
-                let state = serde_json::from_str::<Value>(state.get()).ok();
+                let state = serde_json::from_slice::<Value>(&state).ok();
                 Reader::Open(tool.open(&self.path, state.as_ref()))
             }
         };
     }
 
+    /// Returns the small file beside it, as it is now.
+    fn beside(&self, tool: &impl Tool) -> Option<(PathBuf, Stamped)> {
+        let path = tool.side(&self.path)?;
+        let meta = fs::metadata(&path).ok().filter(Metadata::is_file)?;
+        Some((path, stamped(&meta)))
+    }
+
     fn look_beside(&mut self, tool: &impl Tool) {
-        let Some(path) = tool.side(&self.path) else { return };
-        let Ok(meta) = fs::metadata(&path) else {
+        let Some((path, now)) = self.beside(tool) else {
             self.side = Side::default();
             return;
         };
-        let now = stamped(&meta);
-        if self.side.stamped == Some(now) || !meta.is_file() || now.len > LARGEST_SIDE {
+        if self.side.stamped == Some(now) || now.len > LARGEST_SIDE {
             return;
         }
         // One that is being written is half; it is read again when it is whole.
@@ -268,8 +350,8 @@ impl TrailFile {
     }
 }
 
-fn raw(state: &Value) -> Option<Box<RawValue>> {
-    serde_json::value::to_raw_value(state).ok()
+fn json(state: &Value) -> Option<Bytes> {
+    serde_json::to_vec(state).ok().map(Bytes::from)
 }
 
 /// Returns what tells this content from another.

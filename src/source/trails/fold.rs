@@ -4,9 +4,9 @@
 //! keeps the same fold, so a second start tells the same. What has no place here (a question, a moment for the
 //! timeline) is not kept: no trail says it.
 
-use std::sync::Arc;
+mod pack;
 
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 use crate::agent::trail::Said;
 use crate::model::event::payload::Progress;
@@ -23,106 +23,59 @@ use crate::model::words::Field;
 const NEAR: usize = 16;
 
 /// What a file said.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Fold {
     pub nodes: Vec<Folded>,
 }
 
 /// What a file said of one node.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Folded {
     /// Its names, the first one first.
-    #[serde(rename = "k")]
     pub keys: Vec<NodeKey>,
-    #[serde(rename = "n", default, skip_serializing_if = "Option::is_none")]
     kind: Option<NodeKind>,
-    #[serde(rename = "p", default, skip_serializing_if = "Vec::is_empty")]
     under: Vec<NodeKey>,
-    #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
     who: Option<Box<Who>>,
-    #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
     clocks: Vec<(u8, i64)>,
-    #[serde(rename = "z", default, skip_serializing_if = "Option::is_none")]
     may_sleep: Option<u64>,
-    #[serde(rename = "g", default, skip_serializing_if = "Option::is_none")]
     progress: Option<Progress>,
-    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Box<Word>>,
-    #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
     last: Option<Box<str>>,
-    #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
     next: Option<Box<str>>,
-    #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
     returned: Option<Box<Outcome>>,
     /// The last sign of life, in milliseconds.
-    #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
     sign: Option<i64>,
-    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
     context: Option<Context>,
-    #[serde(rename = "u", default, skip_serializing_if = "Vec::is_empty")]
     pub used: Vec<Used>,
 }
 
 /// Who and what it is.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 struct Who {
-    #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<Name>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     provider: Option<Name>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     requested: Option<Name>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     injected: Option<Name>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     effective: Option<Name>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     index: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     depth: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     workspace: Option<String>,
 }
 
 /// A status word and when it was said.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Word {
     field: u8,
     pub word: Box<str>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     why: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<i64>,
 }
 
 /// What a message used: its id, model, the five counts, what of the cache is kept for an hour, whether it is a
 /// whole session's, and what its file says that it cost.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Used(
-    pub Option<Arc<str>>,
-    Option<Name>,
-    [Option<u64>; 5],
-    u64,
-    #[serde(with = "flag")] bool,
-    Option<i64>,
-);
-
-mod flag {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
-    pub fn serialize<S: Serializer>(flag: &bool, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u8(u8::from(*flag))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-        u8::deserialize(deserializer).map(|flag| flag != 0)
-    }
-}
+#[derive(Debug, Clone, PartialEq)]
+pub struct Used(pub Option<Arc<str>>, Option<Name>, [Option<u64>; 5], u64, bool, Option<i64>);
 
 const CLOCKS: [Clock; 5] = [Clock::Created, Clock::Started, Clock::Ended, Clock::AcceptBy, Clock::FinishBy];
 const FIELDS: [Field; 4] = [Field::Delegation, Field::Task, Field::Session, Field::Return];

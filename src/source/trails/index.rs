@@ -1,27 +1,30 @@
 //! What was read before, kept in the user's cache folder: a second start reads only what was appended.
 //!
-//! One file for a tool and a scope, a line for each trail. It is only ever a shortcut: what is broken, foreign or of
-//! another version is read anew, and what does not fit the file on disk is not used. It holds the beginnings of
-//! prompts and answers, so only its owner may read it.
+//! One file for a tool and a scope, an entry for each trail, a checksum at its end. It is only ever a shortcut: what is
+//! broken, foreign or of another version is read anew, and what does not fit the file on disk is not used. It holds
+//! the beginnings of prompts and answers, so only its owner may read it.
 
-use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs;
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use bytes::Bytes;
+use hashbrown::HashMap;
 
-use super::fold::Fold;
+use super::pack::{Packer, Texts, Unpacker};
+use crate::agent::trail::Process;
+use crate::model::time::Stamp;
 
 /// The form of the index itself.
-const FORM: u32 = 1;
-/// A longer line is none of ours.
-const LONGEST: usize = 64 * 1024 * 1024;
+const FORM: &[u8] = b"quarterdeck trails 2\n";
+/// How many bytes its checksum has.
+const SUM: usize = 4;
 
 /// What tells one content of a file from another without reading it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stamped {
     pub len: u64,
     pub inode: u64,
@@ -30,9 +33,8 @@ pub struct Stamped {
 }
 
 /// What is known of one trail.
-#[derive(Debug, Deserialize)]
+#[derive(Debug)]
 pub struct Entry {
-    pub path: PathBuf,
     pub stamped: Stamped,
     /// When the file came to be, in milliseconds, where the system tells.
     pub born: Option<i64>,
@@ -40,34 +42,27 @@ pub struct Entry {
     pub place: Option<PathBuf>,
     /// Up to where its lines are in the fold.
     pub offset: u64,
-    /// The reader's state there; `None` where nothing was read.
-    pub state: Option<Box<RawValue>>,
-    pub fold: Fold,
+    /// The reader's state there, as JSON; `None` where nothing was read.
+    pub state: Option<Bytes>,
+    /// What it said, packed.
+    pub fold: Bytes,
+    pub concluded: Option<Concluded>,
 }
 
-/// The same, to be written.
-#[derive(Debug, Serialize)]
-pub struct EntryRef<'a> {
-    pub path: &'a Path,
-    pub stamped: Stamped,
-    pub born: Option<i64>,
-    pub place: Option<&'a Path>,
-    pub offset: u64,
-    pub state: Option<Box<RawValue>>,
-    pub fold: &'a Fold,
-}
-
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Head {
-    quarterdeck_trails: u32,
-    tool: String,
-    reader: u32,
-    of: String,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Foot {
-    entries: usize,
+/// What was concluded of a trail whose process was not known to run, and for how long that holds.
+#[derive(Debug, Clone)]
+pub struct Concluded {
+    /// It, packed.
+    pub fold: Bytes,
+    /// Whether the process was known to be gone; else nothing was known of it.
+    pub is_gone: bool,
+    pub from: Stamp,
+    /// The first moment at which it may be otherwise; `None` if time changes nothing.
+    pub until: Option<Stamp>,
+    /// The small file beside it that was taken into account; `None` if there was none.
+    pub side: Option<Stamped>,
+    /// Whether that file has said its last word.
+    pub is_side_final: bool,
 }
 
 /// Where the index of a tool is, and what it must be of to count.
@@ -83,62 +78,116 @@ pub struct Place {
 impl Place {
     /// Names the index of a tool for a scope, below a cache folder.
     pub fn new(cache: &Path, tool: &'static str, reader: u32, of: String) -> Self {
-        let name = format!("{tool}-{:08x}.jsonl", crc32fast::hash(of.as_bytes()));
+        let name = format!("{tool}-{:08x}", crc32fast::hash(of.as_bytes()));
         Self { file: cache.join("quarterdeck/trails").join(name), tool, reader, of }
-    }
-
-    fn head(&self) -> Head {
-        Head { quarterdeck_trails: FORM, tool: self.tool.into(), reader: self.reader, of: self.of.clone() }
     }
 
     /// Reads the index; whatever is wrong with it, there is none then.
     pub fn load(&self) -> HashMap<PathBuf, Entry> {
-        self.read().unwrap_or_default()
+        fs::read(&self.file).ok().and_then(|bytes| self.read(bytes.into())).unwrap_or_default()
     }
 
-    fn read(&self) -> Option<HashMap<PathBuf, Entry>> {
-        let mut lines = BufReader::with_capacity(256 * 1024, fs::File::open(&self.file).ok()?);
-        let mut line = Vec::new();
-        let mut next = |line: &mut Vec<u8>| -> Option<()> {
-            line.clear();
-            let read = io::Read::take(&mut lines, LONGEST as u64).read_until(b'\n', line).ok()?;
-            (read > 0 && line.ends_with(b"\n")).then_some(())
-        };
-        next(&mut line)?;
-        if serde_json::from_slice::<Head>(&line).ok()? != self.head() {
+    fn read(&self, whole: Bytes) -> Option<HashMap<PathBuf, Entry>> {
+        let (said, sum) = whole.split_at_checked(whole.len().checked_sub(SUM)?)?;
+        if crc32fast::hash(said).to_le_bytes() != sum {
             return None;
         }
-        let mut entries = HashMap::new();
-        loop {
-            next(&mut line)?;
-            if line.starts_with(b"{\"entries\"") {
-                let foot: Foot = serde_json::from_slice(&line).ok()?;
-                return (foot.entries == entries.len()).then_some(entries);
-            }
-            let entry: Entry = serde_json::from_slice(&line).ok()?;
-            entries.insert(entry.path.clone(), entry);
+        let mut texts = Texts::default();
+        let mut from = Unpacker::new(said.strip_prefix(FORM)?, &mut texts);
+        let is_ours =
+            from.text()? == self.tool && from.number()? == u64::from(self.reader) && from.text()? == self.of;
+        if !is_ours {
+            return None;
         }
+        let entries = from.list(|from| {
+            let path = PathBuf::from(OsStr::from_bytes(from.bytes()?));
+            Some((path, Entry::unpack(from, &whole)?))
+        })?;
+        from.is_done().then(|| entries.into_iter().collect())
     }
 
     /// Writes the index anew, beside the old one and then in its place.
-    pub fn save<'a>(&self, entries: impl Iterator<Item = EntryRef<'a>>) -> io::Result<()> {
+    pub fn save<'a>(&self, entries: impl Iterator<Item = (&'a Path, Entry)>) -> io::Result<()> {
+        let entries: Vec<_> = entries.collect();
+        let mut to = Packer::default();
+        to.bytes.extend_from_slice(FORM);
+        to.text(self.tool);
+        to.number(self.reader.into());
+        to.text(&self.of);
+        to.list(&entries, |to, (path, entry)| {
+            to.bytes(path.as_os_str().as_bytes());
+            entry.pack(to);
+        });
         let folder = self.file.parent().ok_or(io::ErrorKind::InvalidInput)?;
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        let temporary = tempfile::NamedTempFile::new_in(folder)?;
+        let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
         temporary.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;
-        let mut out = BufWriter::with_capacity(256 * 1024, temporary);
-        let mut count = 0;
-        serde_json::to_writer(&mut out, &self.head())?;
-        for entry in entries {
-            out.write_all(b"\n")?;
-            serde_json::to_writer(&mut out, &entry)?;
-            count += 1;
-        }
-        out.write_all(b"\n")?;
-        serde_json::to_writer(&mut out, &Foot { entries: count })?;
-        out.write_all(b"\n")?;
-        let temporary = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        temporary.write_all(&to.bytes)?;
+        temporary.write_all(&crc32fast::hash(&to.bytes).to_le_bytes())?;
         temporary.persist(&self.file).map_err(|error| error.error)?;
         Ok(())
+    }
+}
+
+impl Entry {
+    fn pack(&self, to: &mut Packer) {
+        self.stamped.pack(to);
+        to.maybe(self.born, Packer::signed);
+        to.maybe(self.place.as_deref(), |to, place| to.bytes(place.as_os_str().as_bytes()));
+        to.number(self.offset);
+        to.maybe(self.state.as_deref(), Packer::bytes);
+        to.bytes(&self.fold);
+        to.maybe(self.concluded.as_ref(), |to, concluded| concluded.pack(to));
+    }
+
+    fn unpack(from: &mut Unpacker<'_>, whole: &Bytes) -> Option<Self> {
+        Some(Self {
+            stamped: Stamped::unpack(from)?,
+            born: from.maybe(Unpacker::signed)?,
+            place: from.maybe(|from| Some(PathBuf::from(OsStr::from_bytes(from.bytes()?))))?,
+            offset: from.number()?,
+            state: from.maybe(|from| Some(whole.slice_ref(from.bytes()?)))?,
+            fold: whole.slice_ref(from.bytes()?),
+            concluded: from.maybe(|from| Concluded::unpack(from, whole))?,
+        })
+    }
+}
+
+impl Concluded {
+    /// Returns what was known of the process.
+    pub fn process(&self) -> Process {
+        if self.is_gone { Process::Gone } else { Process::Unknown }
+    }
+
+    fn pack(&self, to: &mut Packer) {
+        to.bytes(&self.fold);
+        to.number(u64::from(self.is_gone));
+        to.signed(self.from.millis());
+        to.maybe(self.until.map(Stamp::millis), Packer::signed);
+        to.maybe(self.side.as_ref(), |to, side| side.pack(to));
+        to.number(u64::from(self.is_side_final));
+    }
+
+    fn unpack(from: &mut Unpacker<'_>, whole: &Bytes) -> Option<Self> {
+        Some(Self {
+            fold: whole.slice_ref(from.bytes()?),
+            is_gone: from.number()? != 0,
+            from: Stamp::from_millis(from.signed()?),
+            until: from.maybe(Unpacker::signed)?.map(Stamp::from_millis),
+            side: from.maybe(Stamped::unpack)?,
+            is_side_final: from.number()? != 0,
+        })
+    }
+}
+
+impl Stamped {
+    fn pack(&self, to: &mut Packer) {
+        to.number(self.len);
+        to.number(self.inode);
+        to.signed(self.modified);
+    }
+
+    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        Some(Self { len: from.number()?, inode: from.number()?, modified: from.signed()? })
     }
 }

@@ -2,14 +2,18 @@
 //!
 //! Files are read newest first, and several may speak of one node; what is told must not depend on that.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
+use hashbrown::HashMap;
+
 use super::fold::{Fold, Folded, Word};
+use crate::model::fact::UsageReport;
 use crate::model::fact::{About, Clock, Fact, NodeFact, SourceFact};
 use crate::model::key::{NodeKey, SourceId, SourceKind};
-use crate::model::price::Prices;
+use crate::model::name::Name;
+use crate::model::price::{Price, Prices};
 use crate::model::time::Stamp;
+use crate::model::usage::Usd;
 use crate::model::words::meaning;
 use crate::source::feed::Batch;
 
@@ -18,19 +22,22 @@ pub struct Teller {
     source: SourceId,
     kind: SourceKind,
     prices: Arc<Prices>,
+    /// The prices of models that were asked for.
+    found: HashMap<Name, Option<Price>>,
     /// Who has each message, by when its file came to be.
     owners: HashMap<Arc<str>, Owner>,
     /// What was last told of each node's state.
     claims: HashMap<NodeKey, Claim>,
 }
 
-/// A state that was told: when it was so, and whether and since when it is an end. Of two, the later stands, and at
-/// the same time the end.
+/// A state that was told: when it was so, whether and since when it is an end, and by which file. Of two, the later
+/// stands, and at the same time the end; but who told the one may take it back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Claim {
     at: i64,
     is_end: bool,
     ended: i64,
+    by: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +52,7 @@ pub struct Owner {
 
 impl Teller {
     pub fn new(source: SourceId, kind: SourceKind, prices: Arc<Prices>) -> Self {
-        Self { source, kind, prices, owners: HashMap::new(), claims: HashMap::new() }
+        Self { source, kind, prices, found: HashMap::new(), owners: HashMap::new(), claims: HashMap::new() }
     }
 
     /// Introduces the source.
@@ -69,7 +76,7 @@ impl Teller {
             let Some(keys) = node.keys() else { continue };
             let mut facts = node.facts();
             if let Some((word, at)) = node.status.as_ref().and_then(|word| Some((word, word.at?))) {
-                let (is_latest, ended) = self.claim(node, word, at);
+                let (is_latest, ended) = self.claim(node, word, at, owner.file);
                 facts.retain(|(_, fact)| is_latest || !matches!(fact, NodeFact::Status(_)));
                 // Who waited for it tells its end later than it does itself.
                 let ended = ended.map(Stamp::from_millis);
@@ -77,7 +84,7 @@ impl Teller {
             }
             for used in &node.used {
                 let mut report = used.report();
-                report.cost = report.cost.or_else(|| self.prices.cost(&report));
+                report.cost = report.cost.or_else(|| self.cost(&report));
                 report.is_original = report.id.as_ref().is_some_and(|id| self.is_older(id, owner));
                 facts.push((None, NodeFact::Used(Box::new(report))));
             }
@@ -86,6 +93,12 @@ impl Teller {
                 batch.facts.push(Fact { source: self.source, at: None, about });
             }
         }
+    }
+
+    fn cost(&mut self, report: &UsageReport) -> Option<Usd> {
+        let model = report.model.as_ref()?;
+        let prices = &self.prices;
+        self.found.entry_ref(model).or_insert_with(|| prices.of(model).cloned()).as_ref()?.cost(report)
     }
 
     /// Returns whether a message is told of another file already that came to be later: a copy of this one.
@@ -102,11 +115,13 @@ impl Teller {
     }
 
     /// Returns whether a state is news, not older than what was told before, and since when it is over if it is.
-    fn claim(&mut self, node: &Folded, word: &Word, at: i64) -> (bool, Option<i64>) {
+    fn claim(&mut self, node: &Folded, word: &Word, at: i64, by: usize) -> (bool, Option<i64>) {
         let is_end = !meaning(self.kind, word.field(), &word.word).is_live();
-        let mut this = Claim { at, is_end, ended: at };
+        let mut this = Claim { at, is_end, ended: at, by };
         let told = node.keys.iter().filter_map(|key| self.claims.get(key)).max().copied();
-        let is_latest = told.is_none_or(|told| (this.at, this.is_end) >= (told.at, told.is_end));
+        let is_latest = told.is_none_or(|told| {
+            (this.at, this.is_end) >= (told.at, told.is_end) || (this.at, by) == (told.at, told.by)
+        });
         if let Some(told) = told {
             let ended = if is_end && told.is_end { at.min(told.ended) } else { told.ended };
             this = if is_latest {

@@ -1,8 +1,9 @@
 //! Where a tool's files are: found by walking its folders once, then by looking only at folders that changed.
 
-use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
+
+use hashbrown::HashMap;
 
 use super::file::stamped;
 use super::tool::{Sort, Tool};
@@ -115,9 +116,16 @@ impl Walk {
 
     /// Notes when something happened in a folder, and so in those above it.
     fn happened(&mut self, root: &Path, folder: &Path, at: i64) {
-        for folder in folder.ancestors().take_while(|folder| folder.starts_with(root)) {
-            let newest = self.newest.entry(folder.to_owned()).or_insert(at);
-            *newest = at.max(*newest);
+        for folder in folder.ancestors() {
+            match self.newest.get_mut(folder) {
+                // Those above have seen it too.
+                Some(newest) if *newest >= at => return,
+                Some(newest) => *newest = at,
+                None => drop(self.newest.insert(folder.to_owned(), at)),
+            }
+            if folder == root {
+                return;
+            }
         }
     }
 }

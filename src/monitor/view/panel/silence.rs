@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::model::key::{NodeKey, SourceKind};
+use crate::model::key::SourceKind;
 use crate::model::node::{Node, NodeKind};
 use crate::model::status::{Status, StatusWord, Trouble};
 use crate::model::time::Stamp;
@@ -136,10 +136,7 @@ pub fn explain(
 
 /// Returns the log, if it is that of a session of this node.
 pub fn log_of<'l>(log: &'l Log, node: &Node) -> Option<&'l Log> {
-    let followed = log.session.as_ref()?;
-    let is_key = node.keys.iter().any(|key| matches!(key, NodeKey::Session(own) if own == followed));
-    let is_attempt = node.attempts.iter().any(|attempt| attempt.session_id.as_ref() == Some(followed));
-    (is_key || is_attempt).then_some(log)
+    log.is_of(node).then_some(log)
 }
 
 fn asks(node: &Node) -> Option<Silence> {
@@ -182,7 +179,7 @@ fn rank(state: Stance) -> Option<u8> {
         Stance::Still(StatusWord::Paused) => 5,
         Stance::Still(StatusWord::Review) => 6,
         Stance::Still(StatusWord::Blocked) => 7,
-        Stance::Still(StatusWord::Queued) => 8,
+        Stance::Still(StatusWord::Queued) | Stance::Idle => 8,
         Stance::Still(_) => return None,
     })
 }

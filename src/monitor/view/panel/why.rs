@@ -306,7 +306,7 @@ fn since(node: &Node, stance: Stance, now: Stamp) -> String {
         // The clock is that of the state that was told; what is below has its own.
         Stance::Still(word) if word != node.status.word() => None,
         Stance::WaitsForYou | Stance::Silent | Stance::Overdue => None,
-        Stance::Works | Stance::Still(_) => node.clocks.since,
+        Stance::Works | Stance::Idle | Stance::Still(_) => node.clocks.since,
     };
     let span = since.map(|since| duration(now.since(since)));
     match span {

@@ -1,0 +1,274 @@
+//! A fold as bytes and back. What stands in every fold is written by hand; what is rare is JSON.
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Fold, Folded, Used, Who, Word};
+use crate::model::handoff::Outcome;
+use crate::model::key::NodeKey;
+use crate::model::node::NodeKind;
+use crate::source::trails::pack::{Packer, Texts, Unpacker};
+
+const KINDS: [NodeKind; 5] =
+    [NodeKind::Group, NodeKind::Session, NodeKind::Agent, NodeKind::Subtask, NodeKind::Delegation];
+
+impl Fold {
+    /// Returns it as bytes.
+    pub fn pack(&self) -> Bytes {
+        let mut to = Packer::default();
+        to.list(&self.nodes, |to, node| node.pack(to));
+        to.bytes.into()
+    }
+
+    /// Reads it from bytes; `None` where they are no fold.
+    pub fn unpack(bytes: &[u8], texts: &mut Texts) -> Option<Self> {
+        let mut from = Unpacker::new(bytes, texts);
+        let nodes = from.list(Folded::unpack)?;
+        from.is_done().then_some(Self { nodes })
+    }
+}
+
+impl Folded {
+    fn pack(&self, to: &mut Packer) {
+        to.list(&self.keys, pack_key);
+        to.maybe(self.kind, |to, kind| to.number(kind as u64));
+        to.list(&self.under, pack_key);
+        to.maybe(self.who.as_deref(), |to, who| who.pack(to));
+        to.list(&self.clocks, |to, (clock, at)| {
+            to.number(u64::from(*clock));
+            to.signed(*at);
+        });
+        to.maybe(self.may_sleep, Packer::number);
+        to.maybe(self.progress.as_ref(), pack_json);
+        to.maybe(self.status.as_deref(), |to, word| word.pack(to));
+        to.maybe(self.last.as_deref(), Packer::text);
+        to.maybe(self.next.as_deref(), Packer::text);
+        to.maybe(self.returned.as_deref(), pack_outcome);
+        to.maybe(self.sign, Packer::signed);
+        to.maybe(self.context.as_ref(), pack_json);
+        to.list(&self.used, |to, used| used.pack(to));
+    }
+
+    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        Some(Self {
+            keys: from.list(unpack_key)?,
+            kind: from.maybe(|from| KINDS.get(usize::try_from(from.number()?).ok()?).copied())?,
+            under: from.list(unpack_key)?,
+            who: from.maybe(Who::unpack)?.map(Box::new),
+            clocks: from.list(|from| Some((u8::try_from(from.number()?).ok()?, from.signed()?)))?,
+            may_sleep: from.maybe(Unpacker::number)?,
+            progress: from.maybe(unpack_json)?,
+            status: from.maybe(Word::unpack)?.map(Box::new),
+            last: from.maybe(|from| Some(from.text()?.into()))?,
+            next: from.maybe(|from| Some(from.text()?.into()))?,
+            returned: from.maybe(unpack_outcome)?.map(Box::new),
+            sign: from.maybe(Unpacker::signed)?,
+            context: from.maybe(unpack_json)?,
+            used: from.list(Used::unpack)?,
+        })
+    }
+}
+
+impl Who {
+    fn pack(&self, to: &mut Packer) {
+        to.maybe(self.title.as_deref(), Packer::text);
+        let names = [&self.agent, &self.provider, &self.requested, &self.injected, &self.effective];
+        for name in names {
+            to.maybe(name.as_ref(), Packer::name);
+        }
+        to.maybe(self.index, |to, index| to.number(index.into()));
+        to.maybe(self.depth, |to, depth| to.number(depth.into()));
+        to.maybe(self.workspace.as_deref(), Packer::text);
+    }
+
+    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        let small = |from: &mut Unpacker<'_>| u32::try_from(from.number()?).ok();
+        Some(Self {
+            title: from.maybe(|from| Some(from.text()?.into()))?,
+            agent: from.maybe(Unpacker::name)?,
+            provider: from.maybe(Unpacker::name)?,
+            requested: from.maybe(Unpacker::name)?,
+            injected: from.maybe(Unpacker::name)?,
+            effective: from.maybe(Unpacker::name)?,
+            index: from.maybe(small)?,
+            depth: from.maybe(small)?,
+            workspace: from.maybe(|from| Some(from.text()?.into()))?,
+        })
+    }
+}
+
+impl Word {
+    fn pack(&self, to: &mut Packer) {
+        to.number(u64::from(self.field));
+        to.text(&self.word);
+        to.maybe(self.why.as_deref(), Packer::text);
+        to.maybe(self.at, Packer::signed);
+    }
+
+    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        Some(Self {
+            field: u8::try_from(from.number()?).ok()?,
+            word: from.text()?.into(),
+            why: from.maybe(|from| Some(from.text()?.into()))?,
+            at: from.maybe(Unpacker::signed)?,
+        })
+    }
+}
+
+impl Used {
+    fn pack(&self, to: &mut Packer) {
+        let Self(id, model, counts, hour_cache, is_total, cost) = self;
+        to.maybe(id.as_deref(), Packer::text);
+        to.maybe(model.as_ref(), Packer::name);
+        // Which of them are told, then those.
+        to.number(counts.iter().rev().fold(0, |told, count| told << 1 | u64::from(count.is_some())));
+        counts.iter().flatten().for_each(|count| to.number(*count));
+        to.number(*hour_cache);
+        to.number(u64::from(*is_total));
+        to.maybe(*cost, Packer::signed);
+    }
+
+    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        let id = from.maybe(|from| Some(from.text()?.into()))?;
+        let model = from.maybe(Unpacker::name)?;
+        let (told, mut counts) = (from.number()?, [None; 5]);
+        for (_, count) in counts.iter_mut().enumerate().filter(|(nth, _)| told >> nth & 1 == 1) {
+            *count = Some(from.number()?);
+        }
+        Some(Self(id, model, counts, from.number()?, from.number()? != 0, from.maybe(Unpacker::signed)?))
+    }
+}
+
+fn pack_key(to: &mut Packer, key: &NodeKey) {
+    match key {
+        NodeKey::CliSession(tool, id) | NodeKey::CliAgent(tool, id) => {
+            to.number(if matches!(key, NodeKey::CliSession(..)) { 1 } else { 2 });
+            to.text(tool);
+            to.text(id);
+        }
+        NodeKey::ToolUse(call) => {
+            to.number(3);
+            to.text(call);
+        }
+        NodeKey::Delegation(_)
+        | NodeKey::Subtask(..)
+        | NodeKey::Session(_)
+        | NodeKey::Agent(..)
+        | NodeKey::Process(..)
+        | NodeKey::Foreign(..) => {
+            to.number(0);
+            pack_json(to, key);
+        }
+    }
+}
+
+fn unpack_key(from: &mut Unpacker<'_>) -> Option<NodeKey> {
+    match from.number()? {
+        0 => unpack_json(from),
+        1 => Some(NodeKey::CliSession(from.same()?, from.text()?.into())),
+        2 => Some(NodeKey::CliAgent(from.same()?, from.text()?.into())),
+        3 => Some(NodeKey::ToolUse(from.text()?.into())),
+        _ => None,
+    }
+}
+
+/// Most outcomes are a summary and nothing else.
+fn pack_outcome(to: &mut Packer, outcome: &Outcome) {
+    let plain = Outcome { summary: outcome.summary.clone(), ..Outcome::default() };
+    let is_plain = plain == *outcome;
+    to.maybe(outcome.summary.as_deref().filter(|_| is_plain), Packer::text);
+    to.maybe(Some(outcome).filter(|_| !is_plain), pack_json);
+}
+
+fn unpack_outcome(from: &mut Unpacker<'_>) -> Option<Outcome> {
+    let summary = from.maybe(|from| Some(from.text()?.into()))?;
+    let whole = from.maybe(unpack_json)?;
+    Some(whole.unwrap_or(Outcome { summary, ..Outcome::default() }))
+}
+
+fn pack_json<T: Serialize>(to: &mut Packer, what: &T) {
+    // What cannot be written is read as nothing, and so the file anew.
+    to.bytes(&serde_json::to_vec(what).unwrap_or_default());
+}
+
+fn unpack_json<T: DeserializeOwned>(from: &mut Unpacker<'_>) -> Option<T> {
+    serde_json::from_slice(from.bytes()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::agent::trail::Said;
+    use crate::model::fact::{Action, Clock, Description, NodeFact, StatusReport, UsageReport};
+    use crate::model::key::SourceId;
+    use crate::model::time::Stamp;
+    use crate::model::usage::{Context, Count, Tokens};
+    use crate::model::words::Field;
+
+    /// Something of everything.
+    fn fold(number: u64, text: &str) -> Fold {
+        let at = Some(Stamp::from_millis(number.cast_signed()));
+        let session = NodeKey::CliSession("tool".into(), text.into());
+        let call = NodeKey::ToolUse(text.into());
+        let described = Description {
+            title: Some(text.into()),
+            agent: Some(text.into()),
+            provider: Some("tool".into()),
+            model_effective: Some(text.into()),
+            depth: Some(3),
+            ..Description::default()
+        };
+        let used = |model: &str| UsageReport {
+            id: Some(format!("{text}{model}").into()),
+            model: Some(model.into()),
+            tokens: Tokens::default().with(Count::Output, number).with(Count::Input, 0),
+            hour_cache: number,
+            ..UsageReport::default()
+        };
+        let plain = Outcome { summary: Some(text.into()), ..Outcome::default() };
+        let whole = Outcome { files_modified: vec![text.into()], ..plain.clone() };
+        let word = StatusReport { why: Some(text.into()), ..StatusReport::of(Field::Session, "failed") };
+        let says = [
+            (session.clone(), NodeFact::Seen(NodeKind::Session)),
+            (session.clone(), NodeFact::Described(Box::new(described))),
+            (session.clone(), NodeFact::Status(word)),
+            (session.clone(), NodeFact::MaySleep(number)),
+            (session.clone(), NodeFact::Clock(Clock::Ended, Stamp::from_millis(-1))),
+            (session.clone(), NodeFact::Filled(Context { used: number, size: None })),
+            (session.clone(), NodeFact::Used(Box::new(used("one")))),
+            (session.clone(), NodeFact::Used(Box::new(used("two")))),
+            (session.clone(), NodeFact::Returned(Box::new(plain))),
+            (call.clone(), NodeFact::Under(session.into())),
+            (call.clone(), NodeFact::Active(Action { last: Some(text.into()), next: Some("next".into()) })),
+            (call, NodeFact::Returned(Box::new(whole))),
+            (NodeKey::Foreign(SourceId(1), text.into()), NodeFact::Seen(NodeKind::Agent)),
+        ];
+        let mut fold = Fold::default();
+        for (key, what) in says {
+            fold.take(Said::of(at, key, what));
+        }
+        fold
+    }
+
+    proptest! {
+        #[test]
+        fn a_fold_is_the_same_after_it_was_packed(number: u64, text: String) {
+            let fold = fold(number, &text);
+            prop_assert_eq!(Fold::unpack(&fold.pack(), &mut Texts::default()), Some(fold));
+        }
+
+        #[test]
+        fn bytes_that_are_no_fold_are_nothing(
+            at: prop::sample::Index, bits in 1u8.., any in prop::collection::vec(any::<u8>(), 0..64),
+        ) {
+            let mut bytes = fold(7, "text").pack().to_vec();
+            let _ = Fold::unpack(&any, &mut Texts::default());
+            prop_assert_eq!(Fold::unpack(&bytes[..at.index(bytes.len())], &mut Texts::default()), None);
+            bytes[at.index(fold(7, "text").pack().len())] ^= bits;
+            let _ = Fold::unpack(&bytes, &mut Texts::default());
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Numbers and texts as few bytes, for the index: what is read at every start must cost next to nothing.
+//!
+//! Whatever the bytes are, reading them ends: with what was written, or with nothing.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use crate::model::name::Name;
+
+/// Writes.
+#[derive(Debug, Default)]
+pub struct Packer {
+    pub bytes: Vec<u8>,
+    /// Names that were written before: the next time their number is enough.
+    names: Vec<Name>,
+}
+
+impl Packer {
+    pub fn number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.bytes.push(number.to_le_bytes()[0] | 0x80);
+            number >>= 7;
+        }
+        self.bytes.push(number.to_le_bytes()[0]);
+    }
+
+    /// Writes a number that may be below zero; small ones are short either way.
+    pub fn signed(&mut self, number: i64) {
+        self.number(((number << 1) ^ (number >> 63)).cast_unsigned());
+    }
+
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    pub fn text(&mut self, text: &str) {
+        self.bytes(text.as_bytes());
+    }
+
+    pub fn name(&mut self, name: &Name) {
+        let known = self.names.iter().position(|known| known == name);
+        self.number(known.unwrap_or(self.names.len()) as u64);
+        if known.is_none() {
+            self.text(name);
+            self.names.push(name.clone());
+        }
+    }
+
+    /// Writes whether there is something, and it.
+    pub fn maybe<T>(&mut self, what: Option<T>, write: impl FnOnce(&mut Self, T)) {
+        self.bytes.push(u8::from(what.is_some()));
+        if let Some(what) = what {
+            write(self, what);
+        }
+    }
+
+    /// Writes how many there are, and each of them.
+    pub fn list<T>(&mut self, list: &[T], mut write: impl FnMut(&mut Self, &T)) {
+        self.number(list.len() as u64);
+        for one in list {
+            write(self, one);
+        }
+    }
+}
+
+/// Texts that stand in many entries: each is kept once.
+#[derive(Debug, Default)]
+pub struct Texts {
+    names: HashMap<String, Name>,
+    last: Option<Arc<str>>,
+}
+
+/// Reads what was written.
+#[derive(Debug)]
+pub struct Unpacker<'a> {
+    rest: &'a [u8],
+    texts: &'a mut Texts,
+    names: Vec<Name>,
+}
+
+impl<'a> Unpacker<'a> {
+    pub fn new(bytes: &'a [u8], texts: &'a mut Texts) -> Self {
+        Self { rest: bytes, texts, names: Vec::new() }
+    }
+
+    /// Returns whether everything was read.
+    pub fn is_done(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    pub fn byte(&mut self) -> Option<u8> {
+        let (byte, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(*byte)
+    }
+
+    pub fn number(&mut self) -> Option<u64> {
+        let (mut number, mut shift) = (0, 0);
+        loop {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f).checked_shl(shift)?;
+            if byte < 0x80 {
+                return Some(number);
+            }
+            shift += 7;
+        }
+    }
+
+    pub fn signed(&mut self) -> Option<i64> {
+        let number = self.number()?;
+        Some((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
+    }
+
+    pub fn bytes(&mut self) -> Option<&'a [u8]> {
+        let len = usize::try_from(self.number()?).ok()?;
+        let (bytes, rest) = self.rest.split_at_checked(len)?;
+        self.rest = rest;
+        Some(bytes)
+    }
+
+    pub fn text(&mut self) -> Option<&'a str> {
+        str::from_utf8(self.bytes()?).ok()
+    }
+
+    /// Reads a text that is most likely the same as the last one that was read so.
+    pub fn same(&mut self) -> Option<Arc<str>> {
+        let text = self.text()?;
+        let last = self.texts.last.as_ref().filter(|last| ***last == *text);
+        let same = last.map_or_else(|| text.into(), Arc::clone);
+        self.texts.last = Some(Arc::clone(&same));
+        Some(same)
+    }
+
+    pub fn name(&mut self) -> Option<Name> {
+        let at = usize::try_from(self.number()?).ok()?;
+        if let Some(known) = self.names.get(at) {
+            return Some(known.clone());
+        }
+        let text = self.text().filter(|_| at == self.names.len())?;
+        let name = self.texts.names.entry_ref(text).or_insert_with(|| text.into()).clone();
+        self.names.push(name.clone());
+        Some(name)
+    }
+
+    /// Reads what may be there. `None`: it cannot be read.
+    pub fn maybe<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<Option<T>> {
+        match self.byte()? {
+            0 => Some(None),
+            1 => read(self).map(Some),
+            _ => None,
+        }
+    }
+
+    pub fn list<T>(&mut self, mut read: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
+        let len = usize::try_from(self.number()?).ok()?;
+        // Each has a byte at least: a number that is none must not cost memory.
+        let mut list = Vec::with_capacity(len.min(self.rest.len()));
+        for _ in 0..len {
+            list.push(read(self)?);
+        }
+        Some(list)
+    }
+}
