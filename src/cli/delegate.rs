@@ -27,6 +27,7 @@ use crate::store::views::replace;
 const PATIENCE: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct Delegate {
     /// What is to be done, or the id of a task in tasks.json; with several, one step each.
     #[arg(required_unless_present_any = ["plan", "task_id"])]
@@ -141,7 +142,7 @@ impl Delegate {
         }
         let mut spec = match &self.plan {
             Some(path) => plan(path, &settings.limits())?,
-            None => self.weighed(folder, config, &settings, task.as_ref())?,
+            None => self.weighed(folder, config, &settings, task.as_ref()),
         };
         spec.propose |= self.propose || task.is_some() && settings.switch("subtaskApproval");
         let own_mode = settings.get("mode").filter(|mode| mode.layer == Layer::Task);
@@ -173,7 +174,7 @@ impl Delegate {
         config: &Config,
         settings: &Effective,
         task: Option<&Task>,
-    ) -> Result<Spec, Box<dyn std::error::Error>> {
+    ) -> Spec {
         let limits = settings.limits();
         let deciding =
             Settings { agents: config.deciding().agents, ..crate::config::decide::deciding(settings) };
@@ -183,13 +184,13 @@ impl Delegate {
             (_, several) => {
                 // A pattern that this engine cannot run is left to whoever can.
                 let by_default = || pattern(&settings.word("patterns.default")).ok();
-                return Ok(Spec {
+                return Spec {
                     title: several.first().map(|task| title(task)),
                     pattern: self.pattern.or_else(by_default).unwrap_or_default(),
                     subtasks: (1..).zip(several).map(|(nth, task)| step(nth, task, None)).collect(),
                     limits,
                     ..Spec::default()
-                });
+                };
             }
         };
         let own = settings.get("patterns.default").filter(|one| one.layer >= Layer::Task);
@@ -203,7 +204,7 @@ impl Delegate {
         if let Some(planner) = planner {
             made = super::planner::ask(folder, (&planner, &limits), made, &whole, &deciding);
         }
-        Ok(Spec { title: Some(title(&whole)), limits, ..spec_of_plan(made, config) })
+        Spec { title: Some(title(&whole)), limits, ..spec_of_plan(made, config) }
     }
 
     /// Returns the task of tasks.json that is meant: the one that is named, or whose id is all that is said.
@@ -411,23 +412,19 @@ fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
     let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
     let (id, command) = prepare(&folder, spec)?;
     let receipt = ask::send(&folder, &command, PATIENCE)?;
-    match &receipt {
-        Some(Receipt { state: ReceiptState::Confirmed { proof, .. }, .. }) => {
-            let why = proof.as_deref().filter(|proof| *proof != "done");
-            print(&acknowledgement(&id, why, json))?;
-            if !then.wait {
-                return Ok(ExitCode::SUCCESS);
-            }
-            let done = Until::Is(StatusWord::Done);
-            Watched { id, step: None, keep_engine: true }.wait(&folder, done, None, json)
+    if let Some(Receipt { state: ReceiptState::Confirmed { proof, .. }, .. }) = &receipt {
+        let why = proof.as_deref().filter(|proof| *proof != "done");
+        print(&acknowledgement(&id, why, json))?;
+        if !then.wait {
+            return Ok(ExitCode::SUCCESS);
         }
-        Some(_) | None => {
-            if receipt.as_ref().is_some_and(|receipt| matches!(receipt.state, ReceiptState::Refused { .. })) {
-                forget_env(&folder, &id);
-            }
-            ask::show(&command, receipt, json)
-        }
+        let done = Until::Is(StatusWord::Done);
+        return Watched { id, step: None, keep_engine: true }.wait(&folder, done, None, json);
     }
+    if receipt.as_ref().is_some_and(|receipt| matches!(receipt.state, ReceiptState::Refused { .. })) {
+        forget_env(&folder, &id);
+    }
+    ask::show(&command, receipt, json)
 }
 
 /// Returns what is printed of something that was handed over: its id, and why it waits or went by itself.
