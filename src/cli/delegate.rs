@@ -1,6 +1,7 @@
 //! `quarterdeck delegate` and `direct`: hand work over, and wait for its end if told so.
 
-use std::collections::BTreeSet;
+mod told;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,7 +11,6 @@ use serde_json::json;
 
 use super::wait::{Until, Watched};
 use super::{CliError, Outcome, Place, ask, now, print, warn, working_folder};
-use crate::agent::config::AgentConfig;
 use crate::config::tasks::{self, Task};
 use crate::config::{Config, Effective, Layer, find_program};
 use crate::decide;
@@ -25,11 +25,13 @@ use crate::serve;
 use crate::store::disk::{Disk, RealDisk};
 use crate::store::folder::StateFolder;
 use crate::store::views::replace;
+use told::{acknowledgement, agents_of, check_program};
 
 /// How long the engine may take to accept a delegation.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct Delegate {
     /// What is to be done, or the id of a task in tasks.json; with several, one step each.
     #[arg(required_unless_present_any = ["plan", "task_id"])]
@@ -154,7 +156,7 @@ impl Delegate {
         }
         let mut spec = match &self.plan {
             Some(path) => plan(path, &settings.limits())?,
-            None => self.weighed(folder, config, &settings, task.as_ref())?,
+            None => self.weighed(folder, config, &settings, task.as_ref()),
         };
         spec.propose |= self.propose || task.is_some() && settings.switch("subtaskApproval");
         let own_mode = settings.get("mode").filter(|mode| mode.layer == Layer::Task);
@@ -187,7 +189,7 @@ impl Delegate {
         config: &Config,
         settings: &Effective,
         task: Option<&Task>,
-    ) -> Result<Spec, Box<dyn std::error::Error>> {
+    ) -> Spec {
         let limits = settings.limits();
         let deciding =
             Settings { agents: config.deciding().agents, ..crate::config::decide::deciding(settings) };
@@ -197,13 +199,13 @@ impl Delegate {
             (_, several) => {
                 // A pattern that this engine cannot run is left to whoever can.
                 let by_default = || pattern(&settings.word("patterns.default")).ok();
-                return Ok(Spec {
+                return Spec {
                     title: several.first().map(|task| title(task)),
                     pattern: self.pattern.or_else(by_default).unwrap_or_default(),
                     subtasks: (1..).zip(several).map(|(nth, task)| step(nth, task, None)).collect(),
                     limits,
                     ..Spec::default()
-                });
+                };
             }
         };
         let own = settings.get("patterns.default").filter(|one| one.layer >= Layer::Task);
@@ -217,7 +219,7 @@ impl Delegate {
         if let Some(planner) = planner {
             made = super::planner::ask(folder, (&planner, &limits), made, &whole, &deciding);
         }
-        Ok(Spec { title: Some(title(&whole)), limits, ..spec_of_plan(made, config) })
+        Spec { title: Some(title(&whole)), limits, ..spec_of_plan(made, config) }
     }
 
     /// Returns the task of tasks.json that is meant: the one that is named, or whose id is all that is said.
@@ -389,19 +391,6 @@ pub(super) fn hand_over_from(
     }
 }
 
-/// Refuses an agent whose program is not there, before anything is begun.
-fn check_program(name: Option<&str>, agent: &AgentConfig, path: &str) -> Result<(), CliError> {
-    // What any other program is called is the configuration's business, and told when it does not start.
-    let tool = agent.program().filter(|_| agent.kind.program().is_some());
-    let Some(program) = tool.filter(|program| find_program(program, path).is_none()) else {
-        return Ok(());
-    };
-    let name = name.unwrap_or_default();
-    Err(CliError::Unreadable(format!(
-        "{name} cannot be run: the program {program} is not found on PATH.\nInstall it, or set command = [\"/path/to/{program}\"] in [agents.{name}] of quarterdeck.toml."
-    )))
-}
-
 /// Begins a delegation; returns its id and what became of the command, if that is known.
 pub(super) fn begin(
     folder: &StateFolder,
@@ -443,54 +432,19 @@ fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
     let (id, command) = prepare(&folder, spec)?;
     let agents = agents_of(&command.verb);
     let receipt = ask::send(&folder, &command, PATIENCE)?;
-    match &receipt {
-        Some(Receipt { state: ReceiptState::Confirmed { proof, .. }, .. }) => {
-            let why = proof.as_deref().filter(|proof| *proof != "done");
-            print(&acknowledgement(&id, &agents, why, json))?;
-            if !then.wait {
-                return Ok(ExitCode::SUCCESS);
-            }
-            let done = Until::Is(StatusWord::Done);
-            Watched { id, step: None, keep_engine: true }.wait(&folder, done, None, json)
+    if let Some(Receipt { state: ReceiptState::Confirmed { proof, .. }, .. }) = &receipt {
+        let why = proof.as_deref().filter(|proof| *proof != "done");
+        print(&acknowledgement(&id, &agents, why, json))?;
+        if !then.wait {
+            return Ok(ExitCode::SUCCESS);
         }
-        Some(_) | None => {
-            if receipt.as_ref().is_some_and(|receipt| matches!(receipt.state, ReceiptState::Refused { .. })) {
-                forget_env(&folder, &id);
-            }
-            ask::show(&command, receipt, json)
-        }
+        let done = Until::Is(StatusWord::Done);
+        return Watched { id, step: None, keep_engine: true }.wait(&folder, done, None, json);
     }
-}
-
-/// Returns who does it, each once.
-fn agents_of(verb: &Verb) -> Vec<String> {
-    let Verb::Start { spec } = verb else { return Vec::new() };
-    let agents: BTreeSet<&str> = spec.subtasks.iter().filter_map(|step| step.agent.as_deref()).collect();
-    agents.into_iter().map(str::to_owned).collect()
-}
-
-/// Returns what is printed of something that was handed over: its id, and why it waits or went by itself.
-fn acknowledgement(id: &DelegationId, agents: &[String], why: Option<&str>, json: bool) -> String {
-    let proposed = why.and_then(|why| why.strip_prefix("proposed. "));
-    if json {
-        let mut told = json!({ "delegationId": id, "agents": agents });
-        if let (Some(why), Some(told)) = (why, told.as_object_mut()) {
-            let status = if proposed.is_some() { "offered" } else { "running" };
-            told.insert("status".into(), status.into());
-            told.insert("reason".into(), why.into());
-        }
-        return format!("{told}\n");
+    if receipt.as_ref().is_some_and(|receipt| matches!(receipt.state, ReceiptState::Refused { .. })) {
+        forget_env(&folder, &id);
     }
-    match (proposed, why) {
-        (Some(why), _) => {
-            warn(&format!(
-                "{why}\nSee it with: quarterdeck status {id}\nLet it begin with: quarterdeck approve {id}"
-            ));
-        }
-        (None, Some(why)) => warn(&format!("{why}\nHanded to {}.", agents.join(", "))),
-        (None, None) => warn(&format!("Handed to {}.", agents.join(", "))),
-    }
-    format!("{id}\n")
+    ask::show(&command, receipt, json)
 }
 
 /// Takes the variables back that were handed over for what never began.

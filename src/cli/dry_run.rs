@@ -11,6 +11,7 @@ use crate::decide::plan::{BUILT_IN, PLANNED_BY};
 use crate::decide::settings::Settings;
 use crate::model::command::{Spec, StepSpec};
 use crate::model::handoff::Decision;
+use crate::model::id::SubtaskId;
 use crate::model::text;
 
 /// Prints what would be started.
@@ -53,7 +54,7 @@ fn line(step: &StepSpec, decision: Option<&Decision>) -> String {
     let title = text::line(step.title.as_deref().unwrap_or(&step.prompt));
     let mut notes = Vec::new();
     notes.extend(step.agent.as_deref().map(|agent| text::line(agent).into_string()));
-    let after: Vec<&str> = step.dependencies.iter().map(|on| on.as_str()).collect();
+    let after: Vec<&str> = step.dependencies.iter().map(SubtaskId::as_str).collect();
     if !after.is_empty() {
         notes.push(format!("after {}", after.join(", ")));
     }

@@ -25,7 +25,7 @@ pub(super) fn ask(
     warn(&format!("Asking {} for a plan.", text::line(planner)));
     let told = answer(folder, (planner, limits), whole, settings);
     match told.and_then(|told| answered(plan.clone(), planner, &told, whole)) {
-        Ok(planned) => planned,
+        Ok(made) => made,
         Err(why) => {
             warn(&format!(
                 "{} made no plan: {}. It is split by rules.",

@@ -292,9 +292,12 @@ fn wind_down(world: &mut World) {
             world.exit(&session, done("at last"));
             continue;
         }
+        let mut moved = false;
+        let is_taken = |events: &[Body]| events.iter().any(|event| matches!(event, Body::CommandAccepted(_)));
         let for_review = |one: &Delegation| one.tasks.iter().any(|task| task.state == State::Review);
         for id in in_state(world, for_review) {
-            world.command(&format!("look-{round}-{id}"), Verb::Accept { reason: None }, id.as_str(), None);
+            let look = format!("look-{round}-{id}");
+            moved |= is_taken(&world.command(&look, Verb::Accept { reason: None }, id.as_str(), None));
         }
         let all = world.kernel.delegations().iter();
         let held = all.filter(|(_, delegation)| {
@@ -303,10 +306,8 @@ fn wind_down(world: &mut World) {
                 || tasks.any(|task| task.hold.is_some() || task.session().is_some_and(|it| it.frozen))
         });
         let paused: Vec<DelegationId> = held.map(|(id, _)| id.clone()).collect();
-        let mut moved = false;
         for id in paused {
-            let events = world.command(&format!("last-{round}-{id}"), Verb::Resume, id.as_str(), None);
-            moved |= events.iter().any(|event| matches!(event, Body::CommandAccepted(_)));
+            moved |= is_taken(&world.command(&format!("last-{round}-{id}"), Verb::Resume, id.as_str(), None));
         }
         if !moved && !world.next_timer() {
             return;

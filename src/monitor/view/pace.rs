@@ -82,10 +82,16 @@ pub fn coarse(span: Duration) -> String {
 /// Returns the count of a row: steps done of steps in all, or percent.
 pub fn count(node: &Node) -> Option<String> {
     let progress = node.progress()?;
-    match (progress.current, progress.total) {
-        (Some(current), Some(total)) => Some(format!("{current}/{total}")),
-        (_, _) => progress.percent.map(|percent| format!("{percent}%")),
-    }
+    counted(progress.current.zip(progress.total), progress.percent)
+}
+
+/// Steps of steps where the column has room for both, else percent: half a number would be a wrong one.
+fn counted(steps: Option<(u64, u64)>, percent: Option<u8>) -> Option<String> {
+    const ROOM: usize = 5;
+    let share = || steps.and_then(|(current, total)| current.saturating_mul(100).checked_div(total));
+    let percent = || percent.map(u64::from).or_else(share).map(|percent| format!("{}%", percent.min(100)));
+    let steps = steps.map(|(current, total)| format!("{current}/{total}"));
+    steps.filter(|steps| steps.len() <= ROOM).or_else(percent)
 }
 
 /// Returns how far it is in percent.
@@ -108,6 +114,15 @@ mod tests {
         assert_eq!(filled(99, 10), 9);
         assert_eq!(filled(100, 10), 10);
         assert_eq!(filled(255, 10), 10);
+    }
+
+    #[test]
+    fn a_count_that_does_not_fit_its_column_is_told_in_percent() {
+        assert_eq!(counted(Some((18, 32)), None).as_deref(), Some("18/32"));
+        assert_eq!(counted(Some((12, 100)), Some(12)).as_deref(), Some("12%"));
+        assert_eq!(counted(Some((7, 1000)), None).as_deref(), Some("0%"));
+        assert_eq!(counted(None, Some(40)).as_deref(), Some("40%"));
+        assert_eq!(counted(None, None), None);
     }
 
     #[test]

@@ -128,9 +128,9 @@ pub(super) fn weigh(api: &Api, asked: &Asked, agent: Option<&Agent>, options: Op
 
 /// Returns what is asked about: a task of tasks.json by its id, or one that is told.
 async fn take_asked(api: &Api, fields: &mut Map<String, Value>) -> Result<Asked, Problem> {
-    let told = |value: &Value| match value {
-        Value::String(text) => Ok(Task::from_text(text)),
-        value => Task::read(value),
+    let told = |value: &Value| match value.as_str() {
+        Some(text) => Ok(Task::from_text(text)),
+        None => Task::read(value),
     };
     match (fields.remove("taskId"), fields.remove("task")) {
         (Some(Value::String(id)), None) => find(api, id).await,

@@ -114,29 +114,8 @@ impl Kernel {
         let (id, spec) = (&command.delegation_id, Spec { decision, ..spec.clone() });
         match course {
             Course::Propose { why } => self.proposing(id, spec, stance, (why, command.by.clone()), tick),
-            Course::Start { .. } | Course::Refuse { .. } => self.beginning(id, spec, stance, tick),
+            Course::Start { .. } | Course::Refuse { .. } => beginning(id, spec, stance, tick),
         }
-    }
-
-    /// Returns the event with which a delegation begins.
-    fn beginning(&self, id: &DelegationId, mut spec: Spec, stance: Stance, tick: Tick) -> Option<Body> {
-        let subtasks = expand(&spec).ok()?;
-        let timeout = spec.limits.timeout_ms;
-        let plan = p::Plan {
-            deadline: timeout.map(|whole| tick.later(whole)),
-            due_ms: timeout.map(|whole| tick.due(whole)),
-            ..plan(&mut spec, &subtasks, &stance)
-        };
-        Some(Body::Started(p::Started {
-            delegation_id: id.clone(),
-            task_id: spec.task_id.clone(),
-            pattern: Some(spec.pattern.as_str().into()),
-            subtask_count: u32::try_from(subtasks.len()).ok(),
-            estimated_duration: estimate(&plan),
-            plan: Some(Box::new(plan)),
-            spec: Some(Box::new(Spec { path: stance.path, subtasks, ..spec })),
-            ..Default::default()
-        }))
     }
 
     /// Returns the event with which a delegation is proposed.
@@ -204,10 +183,31 @@ impl Turn<'_> {
     }
 
     pub(super) fn begin(&mut self, id: &DelegationId, spec: Spec, stance: Stance) {
-        let Some(started) = self.kernel.beginning(id, spec, stance, self.tick) else { return };
+        let Some(started) = beginning(id, spec, stance, self.tick) else { return };
         self.emit(started);
         self.run_delegation_clock(id);
     }
+}
+
+/// Returns the event with which a delegation begins.
+fn beginning(id: &DelegationId, mut spec: Spec, stance: Stance, tick: Tick) -> Option<Body> {
+    let subtasks = expand(&spec).ok()?;
+    let timeout = spec.limits.timeout_ms;
+    let plan = p::Plan {
+        deadline: timeout.map(|whole| tick.later(whole)),
+        due_ms: timeout.map(|whole| tick.due(whole)),
+        ..plan(&mut spec, &subtasks, &stance)
+    };
+    Some(Body::Started(p::Started {
+        delegation_id: id.clone(),
+        task_id: spec.task_id.clone(),
+        pattern: Some(spec.pattern.as_str().into()),
+        subtask_count: u32::try_from(subtasks.len()).ok(),
+        estimated_duration: estimate(&plan),
+        plan: Some(Box::new(plan)),
+        spec: Some(Box::new(Spec { path: stance.path, subtasks, ..spec })),
+        ..Default::default()
+    }))
 }
 
 /// Returns what is told of a plan, however it begins.

@@ -1,0 +1,55 @@
+//! What is told of a task that is handed over: who does it, why it waits, and who cannot do it.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use crate::agent::config::AgentConfig;
+use crate::cli::{CliError, warn};
+use crate::config::find_program;
+use crate::model::command::Verb;
+use crate::model::id::DelegationId;
+
+/// Returns who does it, each once.
+pub(super) fn agents_of(verb: &Verb) -> Vec<String> {
+    let Verb::Start { spec } = verb else { return Vec::new() };
+    let agents: BTreeSet<&str> = spec.subtasks.iter().filter_map(|step| step.agent.as_deref()).collect();
+    agents.into_iter().map(str::to_owned).collect()
+}
+
+/// Returns what is printed of something that was handed over: its id, and why it waits or went by itself.
+pub(super) fn acknowledgement(id: &DelegationId, agents: &[String], why: Option<&str>, json: bool) -> String {
+    let proposed = why.and_then(|why| why.strip_prefix("proposed. "));
+    if json {
+        let mut told = json!({ "delegationId": id, "agents": agents });
+        if let (Some(why), Some(told)) = (why, told.as_object_mut()) {
+            let status = if proposed.is_some() { "offered" } else { "running" };
+            told.insert("status".into(), status.into());
+            told.insert("reason".into(), why.into());
+        }
+        return format!("{told}\n");
+    }
+    match (proposed, why) {
+        (Some(why), _) => {
+            warn(&format!(
+                "{why}\nSee it with: quarterdeck status {id}\nLet it begin with: quarterdeck approve {id}"
+            ));
+        }
+        (None, Some(why)) => warn(&format!("{why}\nHanded to {}.", agents.join(", "))),
+        (None, None) => warn(&format!("Handed to {}.", agents.join(", "))),
+    }
+    format!("{id}\n")
+}
+
+/// Refuses an agent whose program is not there, before anything is begun.
+pub(super) fn check_program(name: Option<&str>, agent: &AgentConfig, path: &str) -> Result<(), CliError> {
+    // What any other program is called is the configuration's business, and told when it does not start.
+    let tool = agent.program().filter(|_| agent.kind.program().is_some());
+    let Some(program) = tool.filter(|program| find_program(program, path).is_none()) else {
+        return Ok(());
+    };
+    let name = name.unwrap_or_default();
+    Err(CliError::Unreadable(format!(
+        "{name} cannot be run: the program {program} is not found on PATH.\nInstall it, or set command = [\"/path/to/{program}\"] in [agents.{name}] of quarterdeck.toml."
+    )))
+}
