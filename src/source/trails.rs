@@ -122,13 +122,15 @@ impl<T: Tool> Trails<T> {
         self.is_open = true;
         self.tool.look_around();
         let root = self.tool.root().to_owned();
-        let found = self.walk.whole(&self.tool, &root);
         let mut known = self.index.as_ref().map(index::Place::load).unwrap_or_default();
+        self.walk.recall(known.folders, known.entries.keys());
+        let found = self.walk.whole(&self.tool, &root);
+        self.walk.begun();
         for one in found {
-            self.add(one, &mut known);
+            self.add(one, &mut known.entries);
         }
         // What is left of the index is of files that are gone.
-        self.is_dirty = !known.is_empty();
+        self.is_dirty = !known.entries.is_empty();
         self.queue.sort_by_key(|ix| self.files.get(*ix).map(|file| file.stamped.modified));
         self.recent = self.queue.iter().rev().take(RECENT).copied().collect();
         self.first = Some(self.queue.len());
@@ -408,7 +410,8 @@ impl<T: Tool> Trails<T> {
     fn save(&mut self) {
         let Some(place) = self.index.as_ref().filter(|_| std::mem::take(&mut self.is_dirty)) else { return };
         // A full disk costs the next start some time, and nothing else.
-        let _ = place.save(self.files.iter().filter_map(TrailFile::entry));
+        let entries: Vec<_> = self.files.iter().filter_map(TrailFile::entry).collect();
+        let _ = place.save(&entries, &self.walk.settled());
     }
 }
 

@@ -146,6 +146,36 @@ fn time_and_a_note_beside_a_trail_change_what_the_index_concluded() {
 }
 
 #[test]
+fn a_folder_whose_time_is_the_same_is_not_listed_again_and_its_files_are_looked_at() {
+    let home = Home::of("nested");
+    let project = home.path("projects/-srv-shop");
+    let set_back = || {
+        let at = std::time::UNIX_EPOCH + Duration::from_secs(1_790_000_000);
+        fs::File::open(&project).unwrap().set_modified(at).unwrap();
+    };
+    set_back();
+    // The folder above is old too, one below is not.
+    let at = std::time::UNIX_EPOCH + Duration::from_secs(1_790_000_000);
+    fs::File::open(home.path("projects")).unwrap().set_modified(at).unwrap();
+    let cold = home.shape();
+    assert_eq!(home.shape(), cold);
+    let line = |text: &str| {
+        format!(
+            "{{\"type\":\"user\",\"uuid\":\"{text}\",\"timestamp\":\"2026-11-16T08:09:00Z\",\"message\":{{\"content\":\"{text}\"}}}}\n"
+        )
+    };
+    home.write("projects/-srv-shop/bbbb0001.jsonl", line("Came unseen").as_bytes());
+    set_back();
+    home.append("projects/-srv-shop/aaaa0001.jsonl", line("Went on").as_bytes());
+    let shape = home.shape();
+    assert!(!shape.contains("Came unseen") && shape.contains("last 08:09:00"), "{shape}");
+    // Files that come change the time of their folder.
+    home.write("projects/-srv-shop/bbbb0002.jsonl", line("Came").as_bytes());
+    let shape = home.shape();
+    assert!(shape.contains("Came unseen") && shape.contains("\"Came\""), "{shape}");
+}
+
+#[test]
 fn only_its_owner_can_read_it() {
     use std::os::unix::fs::PermissionsExt;
     let home = Home::of("nested");

@@ -5,8 +5,9 @@ use proptest::prelude::*;
 use quarterdeck::agent::codex::Rollout;
 use quarterdeck::agent::gemini::Chat;
 use quarterdeck::agent::lines::{Line, Lines};
+use quarterdeck::agent::opencode::{MessageRow, PartRow, SessionRow};
 use quarterdeck::agent::trail::{Said, Talk, Trail};
-use quarterdeck::agent::{codex, gemini};
+use quarterdeck::agent::{codex, gemini, opencode};
 use serde_json::Value;
 
 use crate::{bytes, lines, read};
@@ -133,6 +134,25 @@ proptest! {
     #[test]
     fn no_bytes_make_a_reader_fail(line in prop::collection::vec(any::<u8>(), 0..80)) {
         feed(&line);
+    }
+
+    #[test]
+    fn no_text_makes_a_row_of_a_database_fail(text in any::<String>(), field in 0usize..6, odd in odd()) {
+        let names = ["time", "tokens", "role", "state", "id", "type"];
+        let whole = serde_json::json!({"id": "m", "sessionID": "s", "role": "assistant", "type": "tool",
+            "time": {"created": 1}, "tokens": {"input": 1}, "state": {"status": "running"}, names[field]: odd});
+        for data in [text, whole.to_string()] {
+            let mut said = Vec::new();
+            if let Some(row) = SessionRow::of_file(&data) {
+                opencode::session(&row, &mut said);
+            }
+            let _ = MessageRow::of_file(data.clone());
+            let message = MessageRow { id: "m".into(), session: "s".into(), data: data.clone() };
+            let _ = opencode::message(&message, None, &mut said);
+            let part = PartRow { session: "s".into(), updated: None, data };
+            opencode::part(&part, &mut said);
+            let _ = opencode::entries(&part);
+        }
     }
 
     #[test]

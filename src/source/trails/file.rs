@@ -125,10 +125,9 @@ impl TrailFile {
         }
     }
 
-    /// Returns what the index keeps; nothing of a file that was not read.
+    /// Returns what the index keeps; of a file that was not read only that it is there.
     pub fn entry(&self) -> Option<(&Path, Entry)> {
         let state = match &self.reader {
-            Reader::Fresh if self.place.is_none() => return None,
             Reader::Fresh => None,
             Reader::Aside(state) => Some(state.clone()),
             Reader::Open(reader) => Some(json(&reader.state())?),

@@ -49,6 +49,14 @@ pub struct Entry {
     pub concluded: Option<Concluded>,
 }
 
+/// Everything that an index knows.
+#[derive(Debug, Default)]
+pub struct Known {
+    pub entries: HashMap<PathBuf, Entry>,
+    /// Folders and when they were last changed.
+    pub folders: Vec<(PathBuf, i64)>,
+}
+
 /// What was concluded of a trail whose process was not known to run, and for how long that holds.
 #[derive(Debug, Clone)]
 pub struct Concluded {
@@ -83,11 +91,11 @@ impl Place {
     }
 
     /// Reads the index; whatever is wrong with it, there is none then.
-    pub fn load(&self) -> HashMap<PathBuf, Entry> {
-        fs::read(&self.file).ok().and_then(|bytes| self.read(bytes.into())).unwrap_or_default()
+    pub fn load(&self) -> Known {
+        fs::read(&self.file).ok().and_then(|bytes| self.read(&bytes.into())).unwrap_or_default()
     }
 
-    fn read(&self, whole: Bytes) -> Option<HashMap<PathBuf, Entry>> {
+    fn read(&self, whole: &Bytes) -> Option<Known> {
         let (said, sum) = whole.split_at_checked(whole.len().checked_sub(SUM)?)?;
         if crc32fast::hash(said).to_le_bytes() != sum {
             return None;
@@ -101,22 +109,26 @@ impl Place {
         }
         let entries = from.list(|from| {
             let path = PathBuf::from(OsStr::from_bytes(from.bytes()?));
-            Some((path, Entry::unpack(from, &whole)?))
+            Some((path, Entry::unpack(from, whole)?))
         })?;
-        from.is_done().then(|| entries.into_iter().collect())
+        let folders = from.list(|from| Some((OsStr::from_bytes(from.bytes()?).into(), from.signed()?)))?;
+        from.is_done().then(|| Known { entries: entries.into_iter().collect(), folders })
     }
 
     /// Writes the index anew, beside the old one and then in its place.
-    pub fn save<'a>(&self, entries: impl Iterator<Item = (&'a Path, Entry)>) -> io::Result<()> {
-        let entries: Vec<_> = entries.collect();
+    pub fn save(&self, entries: &[(&Path, Entry)], folders: &[(&Path, i64)]) -> io::Result<()> {
         let mut to = Packer::default();
         to.bytes.extend_from_slice(FORM);
         to.text(self.tool);
         to.number(self.reader.into());
         to.text(&self.of);
-        to.list(&entries, |to, (path, entry)| {
+        to.list(entries, |to, (path, entry)| {
             to.bytes(path.as_os_str().as_bytes());
             entry.pack(to);
+        });
+        to.list(folders, |to, (path, modified)| {
+            to.bytes(path.as_os_str().as_bytes());
+            to.signed(*modified);
         });
         let folder = self.file.parent().ok_or(io::ErrorKind::InvalidInput)?;
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
