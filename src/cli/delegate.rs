@@ -7,7 +7,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::json;
 
 use super::wait::{Until, Watched};
 use super::{CliError, Outcome, Place, ask, now, print, warn, working_folder};

@@ -54,7 +54,7 @@ fn spec(a: u16, b: u16, parent: Option<Above>) -> Spec {
 }
 
 fn verb(a: u16, b: u16, world: &World) -> Verb {
-    match a % 16 {
+    match a % 20 {
         0 | 1 => Verb::Pause { mode: PauseMode::Freeze },
         2 => Verb::Pause { mode: PauseMode::Drain },
         3 | 4 => Verb::Resume,
@@ -77,7 +77,7 @@ fn verb(a: u16, b: u16, world: &World) -> Verb {
             _ => Verb::Discard,
         },
         _ if b & 1 == 0 => Verb::Tell { text: "hello".into() },
-        _ => Verb::Answer { question_id: format!("q-{}", b % 4).into(), answer: Answer::Allow },
+        _ => Verb::Answer { question_id: format!("q-{}", b / 2 % 4).into(), answer: Answer::Allow },
     }
 }
 
@@ -357,7 +357,7 @@ fn the_schedules_reach_everything_that_the_kernel_can_say() {
         random.to_le_bytes()
     };
     let mut said = BTreeSet::new();
-    for _ in 0..300 {
+    for _ in 0..600 {
         let ops = (0..60).map(|_| {
             let [kind, a, b, c, d, ..] = next();
             (kind, u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]))
