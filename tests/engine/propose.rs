@@ -76,9 +76,8 @@ fn what_is_worth_it_is_split_and_its_decision_is_recorded() {
     assert_eq!(steps.count(), 1);
 }
 
-/// User interaction with delegation suggestions: an agent asks, a person is asked.
 #[test]
-fn what_an_agent_asks_for_is_governed_by_the_mode_and_the_reason_is_shown() {
+fn user_interaction_with_delegation_suggestions_the_mode_governs_what_an_agent_asks_for_and_says_why() {
     let deck = Deck::new();
     deck.ok(&["delegate", "--agent", "echo", "--wait", "begin"]);
     let asked = deck.run_inside_an_agent(&["delegate", "--agent", "echo", "Fix the typo"]);

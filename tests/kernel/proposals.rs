@@ -415,7 +415,7 @@ fn a_poor_result_is_rejected_retried_or_cancelled_by_a_person() {
 }
 
 #[test]
-fn the_recovery_settings_try_a_poor_result_again_before_a_person_looks() {
+fn error_recovery_flows_the_recovery_settings_try_a_poor_result_again_before_a_person_looks() {
     let spec = with(graph(&[("a", &[])]), |limits| {
         (limits.auto_retry, limits.max_retries) = (true, 1);
         limits.quality_threshold = Some(60);

@@ -87,6 +87,18 @@ fn why_takes_the_threshold_from_the_settings_and_says_what_nobody_told() {
 }
 
 #[test]
+fn why_says_what_became_of_the_wish_and_who_planned_it() {
+    let mut deck = fleet();
+    let course = "It waits for you: mode suggest starts nothing by itself (score 66, 60 is needed).";
+    let extra = json!({ "plannedBy": "claude" }).as_object().unwrap().clone();
+    let decision = Decision { course: Some(course.into()), extra, ..decision() };
+    deck.tell(ENGINE, 0, delegation(), NodeFact::Decided(Box::new(decision)));
+    let lines: Vec<String> = deck.lines(Tab::Why, 100).iter().map(ToString::to_string).collect();
+    assert!(lines.iter().any(|line| line.trim() == course), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.starts_with("plan ") && line.ends_with("claude")), "{lines:#?}");
+}
+
+#[test]
 fn why_of_a_step_names_what_it_waits_for() {
     let mut deck = fleet();
     deck.select(&step("st-4"));

@@ -114,7 +114,7 @@ fn an_engine_that_the_monitor_started_outlives_its_terminal() {
 }
 
 #[test]
-fn a_proposal_is_approved_or_rejected_with_a_key_and_the_screen_says_what_is_so() {
+fn dashboard_real_time_updates_a_proposal_is_approved_or_rejected_with_a_key_and_the_screen_says_so() {
     let deck = Deck::new();
     let propose = |title: &str| deck.ok(&["delegate", "--propose", "--agent", "echo", title]);
     let (first, second) = (propose("Count the stars"), propose("Count the clouds"));
@@ -127,8 +127,8 @@ fn a_proposal_is_approved_or_rejected_with_a_key_and_the_screen_says_what_is_so(
     screen.keys("ga");
     screen.shows(&format!("approve {upper}: confirmed, 1 step approved"));
     wait_until("it ran", || deck.node(&upper)["status"] == "done");
-    screen.keys("Gd");
-    screen.shows("reject");
+    screen.keys("Gkd");
+    screen.shows("enter reject");
     screen.keys("not now\r");
     screen.shows(&format!("reject {lower}: confirmed"));
     assert_eq!(deck.node(&lower)["status"], "rejected");

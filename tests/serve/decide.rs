@@ -48,7 +48,7 @@ async fn listen(deck: &Deck) -> Body {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_decision_has_every_field_and_is_told() {
+async fn sse_event_propagation_a_decision_has_every_field_and_is_told() {
     let deck = planned();
     let mut events = listen(&deck).await;
     let body = json!({"taskId": "auth", "agentId": "agent-1", "includeSubtasks": true});
@@ -82,7 +82,7 @@ async fn a_decision_has_every_field_and_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn several_tasks_are_decided_at_once() {
+async fn dashboard_api_responses_several_tasks_are_decided_at_once() {
     let deck = planned();
     let body = json!({"tasks": ["auth", {"title": "Fix it"}]});
     let (code, told) = post(&deck, "/api/delegation/decision/batch", &body).await;
@@ -106,9 +106,8 @@ async fn a_hint_is_quick_and_of_a_known_task() {
     );
 }
 
-/// TaskManager hooks: before a task is carried out it is asked whether delegating is suggested.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_check_before_execution_suggests_and_tells_a_hint() {
+async fn task_manager_hooks_the_check_before_execution_suggests_and_tells_a_hint() {
     let deck = planned();
     let mut events = listen(&deck).await;
     let (code, told) = post(&deck, "/api/delegation/check", &json!({"taskId": "auth"})).await;

@@ -18,7 +18,7 @@ async fn mode(deck: &Deck, mode: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_agent_asks_for_waits_is_approved_in_part_and_runs() {
+async fn full_delegation_flow_with_mock_agents_what_an_agent_asks_for_waits_is_approved_in_part_and_runs() {
     let deck = Deck::new();
     let (code, told) = deck.post(START, &plan("agent:sess_1").to_string()).await;
     assert_eq!((code, &told["status"]), (200, &json!("offered")), "{told}");

@@ -4,6 +4,7 @@ use ratatui::text::Line;
 
 use super::parts::{bar, field, item, number, paragraph, section};
 use super::silence;
+use crate::decide::plan::PLANNED_BY;
 use crate::model::NodeIx;
 use crate::model::handoff::{Decision, Factors};
 use crate::model::id::SubtaskId;
@@ -83,6 +84,9 @@ fn decided(
     }
     lines.push(score(scene, node, decision, width));
     lines.push(verdict(scene, decision, width));
+    if let Some(course) = decision.course.as_deref().filter(|text| !text.trim().is_empty()) {
+        lines.extend(paragraph(scene, course, width, Role::Text));
+    }
     if decision.factors.is_some() || decision.factor_contributions.is_some() {
         lines.push(Line::default());
         lines.extend(factors(scene, decision, width));
@@ -96,6 +100,9 @@ fn decided(
         for reason in pattern_reasons(decision) {
             lines.extend(item(scene, &reason, width, Role::Text));
         }
+    }
+    if let Some(by) = decision.extra.get(PLANNED_BY).and_then(serde_json::Value::as_str) {
+        lines.extend(field(scene, "plan", by, width, Role::Text));
     }
     if let Some(reasoning) = decision.reasoning.as_deref().filter(|text| !text.trim().is_empty()) {
         section(lines, scene, "Reasoning");
