@@ -357,8 +357,8 @@ fn the_schedules_reach_everything_that_the_kernel_can_say() {
         random.to_le_bytes()
     };
     let mut said = BTreeSet::new();
-    for _ in 0..600 {
-        let ops = (0..60).map(|_| {
+    for _ in 0..400 {
+        let ops = (0..120).map(|_| {
             let [kind, a, b, c, d, ..] = next();
             (kind, u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]))
         });
