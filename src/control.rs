@@ -121,8 +121,8 @@ pub fn channel(model: &Model, ix: NodeIx, what: Control) -> Result<Channel, Stri
     match target(model, node).or_else(|why| inside(model, ix, what).ok_or(why)) {
         Ok(target) => state_allows(node, &target, what).map(|()| Channel::Engine(target)),
         Err(why) => {
-            let none = || Err(no_channel(model, node, what).unwrap_or(why));
-            signalled(model, node, what).unwrap_or_else(none).map(Channel::Signal)
+            let refused = || Err(no_channel(model, node, what).unwrap_or(why));
+            signalled(model, node, what).unwrap_or_else(refused).map(Channel::Signal)
         }
     }
 }

@@ -163,6 +163,28 @@ impl Hands {
             Err(error) => self.complain(format!("The session's log cannot be followed: {error}")),
         }
     }
+
+    fn delegate(&self, source: Option<SourceId>, handover: Box<Handover>) {
+        let Some(whose) = self.one(source) else {
+            return self.complain(self.which());
+        };
+        self.spawn(move |_| match hand_over(&whose, &handover) {
+            Ok(id) => News::Said { text: format!("Delegated as {id}."), is_error: false },
+            Err(why) => News::NotDelegated { source, handover, why },
+        });
+    }
+
+    fn configure(&self, source: Option<SourceId>, setting: (&'static Key, Option<Value>), layer: Layer) {
+        match self.one(source) {
+            Some(Whose::Here(folder)) => {
+                self.spawn(move |news| configure(news, &folder, source, setting, layer));
+            }
+            Some(Whose::Elsewhere(_)) => {
+                self.complain("Its settings are changed where that engine runs.".into());
+            }
+            None => self.complain(self.which()),
+        }
+    }
 }
 
 impl Outside for Hands {
@@ -199,15 +221,7 @@ impl Outside for Hands {
                 let folder = folder.and_then(|folders| folders.into_iter().next());
                 self.spawn(move |_| News::Diff { ticket, text: changed(whose, step, folder.as_deref()) });
             }
-            Effect::Delegate(source, handover) => {
-                let Some(whose) = self.one(source) else {
-                    return self.complain(self.which());
-                };
-                self.spawn(move |_| match hand_over(&whose, &handover) {
-                    Ok(id) => News::Said { text: format!("Delegated as {id}."), is_error: false },
-                    Err(why) => News::NotDelegated { source, handover, why },
-                });
-            }
+            Effect::Delegate(source, handover) => self.delegate(source, handover),
             Effect::Export { name, text } => self.spawn(move |_| export(&name, &text)),
             Effect::Save { source, place, text } => {
                 let folder = match self.one(source) {
@@ -216,15 +230,7 @@ impl Outside for Hands {
                 };
                 self.spawn(move |_| save(place, folder, &text));
             }
-            Effect::Configure { source, key, value, layer } => match self.one(source) {
-                Some(Whose::Here(folder)) => {
-                    self.spawn(move |news| configure(news, &folder, source, (key, value), layer));
-                }
-                Some(Whose::Elsewhere(_)) => {
-                    self.complain("Its settings are changed where that engine runs.".into());
-                }
-                None => self.complain(self.which()),
-            },
+            Effect::Configure { source, key, value, layer } => self.configure(source, (key, value), layer),
             // These concern the terminal, and were done there.
             Effect::Copy(_)
             | Effect::Edit(_)

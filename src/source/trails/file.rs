@@ -192,17 +192,13 @@ impl TrailFile {
 
     /// Looks at the file; returns whether it may have changed.
     pub fn glance(&mut self) -> bool {
-        match fs::metadata(&self.path) {
-            Ok(meta) => {
-                let now = stamped(&meta);
-                std::mem::replace(&mut self.stamped, now) != now
-            }
-            Err(_) => {
-                // Another one than was read: so the next reading finds that it is gone.
-                self.stamped = Stamped::default();
-                true
-            }
+        if let Ok(meta) = fs::metadata(&self.path) {
+            let now = stamped(&meta);
+            return std::mem::replace(&mut self.stamped, now) != now;
         }
+        // Another one than was read: so the next reading finds that it is gone.
+        self.stamped = Stamped::default();
+        true
     }
 
     /// Reads on, at most about `budget` bytes, and adds what is said to `fresh`. Returns how much was read.
