@@ -228,21 +228,21 @@ fn an_expiry_is_told_once_though_the_engine_dies_at_any_event(#[values(0, 1, 2, 
     assert_eq!(told, 1);
 }
 
-fn weighed(delegates: bool, confidence: f64) -> Option<Box<Decision>> {
+fn weighed(delegates: bool, confidence: f64) -> Box<Decision> {
     let score = Some(if delegates { 70.0 } else { 40.0 });
-    Some(Box::new(Decision {
+    Box::new(Decision {
         should_delegate: Some(delegates),
         confidence: Some(confidence),
         score,
         ..Decision::default()
-    }))
+    })
 }
 
 /// For disabled, suggest, auto and smart: what becomes of what an agent asks for.
 #[rstest]
-#[case(weighed(true, 90.0), ["limit", "offered", "running", "running"])]
-#[case(weighed(true, 60.0), ["limit", "offered", "running", "offered"])]
-#[case(weighed(false, 90.0), ["limit", "offered", "offered", "offered"])]
+#[case(Some(weighed(true, 90.0)), ["limit", "offered", "running", "running"])]
+#[case(Some(weighed(true, 60.0)), ["limit", "offered", "running", "offered"])]
+#[case(Some(weighed(false, 90.0)), ["limit", "offered", "offered", "offered"])]
 #[case(None, ["limit", "offered", "offered", "offered"])]
 fn modes_govern_what_agents_ask_for_and_a_person_is_the_yes(
     #[case] decision: Option<Box<Decision>>,

@@ -450,7 +450,7 @@ impl Watch {
             Body::SubtaskCompleted(p) => self.verdict(p.session_id.as_ref()),
             Body::SubtaskFailed(p) => self.verdict(p.session_id.as_ref()),
             Body::SubtaskCancelled(p) | Body::SubtaskTimedOut(p) | Body::SubtaskReview(p) => {
-                self.verdict(p.session_id.as_ref())
+                self.verdict(p.session_id.as_ref());
             }
             _ => {}
         }

@@ -37,7 +37,7 @@ fn a_cancel_on_an_agent_inside_a_session_is_for_that_agent_alone() {
     let [command] = commands.as_slice() else { panic!("{commands:?}") };
     assert_eq!(command.verb, Verb::CancelAgent { agent_id: "agent-7".into(), reason: None });
     assert_eq!(command.delegation_id.as_str(), "del-a");
-    assert_eq!(command.subtask_id.as_ref().map(|step| step.as_str()), Some("st-1"));
+    assert_eq!(command.subtask_id.as_ref().map(quarterdeck::model::id::SubtaskId::as_str), Some("st-1"));
 }
 
 #[test]

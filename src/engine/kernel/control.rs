@@ -16,7 +16,6 @@ mod tree;
 
 use std::time::Duration;
 
-use crate::decide::words::counted;
 use crate::model::command::{Command, PauseMode, Verb};
 use crate::model::event::{Body, payload as p};
 use crate::model::id::{CommandId, DelegationId};
@@ -148,15 +147,13 @@ impl Turn<'_> {
                 return;
             }
             Verb::Start { spec } => self.kernel.start_proof(&command, spec),
-            Verb::Approve { .. } => {
-                let begun = self.kernel.delegations.get(&command.delegation_id);
-                let Some(begun) = begun.filter(|begun| begun.proposal.is_none()) else {
-                    let gone = Refusal::new(Code::Gone, "It ended before it could begin.");
-                    self.refuse(&command, gone);
+            Verb::Approve { .. } => match self.kernel.approve_proof(&command) {
+                Ok(proof) => proof,
+                Err(refusal) => {
+                    self.refuse(&command, refusal);
                     return;
-                };
-                counted(begun.tasks.len(), "step") + " approved"
-            }
+                }
+            },
             Verb::Retry { .. } | Verb::Accept { .. } | Verb::Reject { .. } | Verb::Rollback { .. } => {
                 "done".into()
             }

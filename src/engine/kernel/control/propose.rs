@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use crate::decide::decision::{Options, decide};
 use crate::decide::mode::{Asker, Course, Mode, Wish, course};
 use crate::decide::task;
+use crate::decide::words::counted;
 use crate::model::command::{ApprovedStep, Command, Spec, StepSpec, Verb};
 use crate::model::event::{Body, payload as p};
 use crate::model::handoff::Decision;
@@ -25,6 +26,14 @@ use super::start::Stance;
 pub(super) type Opening = (Course, Option<Box<Decision>>);
 
 impl Kernel {
+    /// Returns what an approval came to: how many steps begin, or why none do.
+    pub(super) fn approve_proof(&self, command: &Command) -> Result<String, Refusal> {
+        let begun = self.delegations.get(&command.delegation_id);
+        let begun = begun.filter(|begun| begun.proposal.is_none());
+        let begun = begun.ok_or_else(|| Refusal::new(Code::Gone, "It ended before it could begin."))?;
+        Ok(counted(begun.tasks.len(), "step") + " approved")
+    }
+
     /// Says what becomes of a start: it begins, waits for a person, or does not happen.
     pub(super) fn opening(&self, command: &Command, spec: &Spec, depth: u32) -> Opening {
         let settings = &self.governing.settings;

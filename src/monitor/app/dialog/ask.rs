@@ -111,11 +111,7 @@ impl Aim<'_> {
                 let how = vec![
                     Choice::new("same", "as it was", "the same prompt, a fresh clock"),
                     Choice::new("failure", "with the failure", "the error's output is added to the prompt"),
-                    Choice::new(
-                        "fresh",
-                        "from the beginning",
-                        "its agent does not go on with its own session",
-                    ),
+                    Choice::new("fresh", "from the beginning", "in a new session of its agent"),
                 ];
                 let mut fields = vec![Field::choice(HOW, how)];
                 fields.extend(by_whom(self.agents));

@@ -94,7 +94,7 @@ fn of_one(model: &Model, ix: NodeIx, target: &Target) -> Vec<Choice> {
     let mut how = vec![
         Choice::new("retry", "retry", "the same prompt, a fresh clock"),
         Choice::new("failure", "retry with the failure", "the error's output is added to the prompt"),
-        Choice::new("fresh", "retry from the beginning", "its agent does not go on with its own session"),
+        Choice::new("fresh", "retry from the beginning", "in a new session of its agent"),
     ];
     if target.step.is_some() {
         how.push(Choice::new("skip", "skip", "go on without it"));
