@@ -234,9 +234,6 @@ impl<T: Tool> Trails<T> {
     }
 
     fn look_into(&mut self, folder: &Path) {
-        if !self.walk.knows(folder) {
-            self.to_watch.push(folder.to_owned());
-        }
         for found in self.walk.whole(&self.tool, folder) {
             self.take_in(found);
         }
@@ -453,6 +450,9 @@ impl<T: Tool> Feed for Trails<T> {
     }
 
     fn attend(&mut self, watch: &mut Watch) {
+        // Also a folder that came with another one: what comes into it before it is watched is found by the look
+        // that follows.
+        self.to_watch.extend(self.walk.fresh());
         let rung = watch.rung();
         self.rung.paths.extend(rung.paths);
         self.rung.anywhere |= rung.anywhere;

@@ -25,6 +25,8 @@ pub struct Walk {
     folders: HashMap<PathBuf, Seen>,
     /// What the index knows of folders that were not looked at yet.
     before: HashMap<PathBuf, Before>,
+    /// Those that were found since this was last asked: nobody hears of what happens in them yet.
+    fresh: Vec<PathBuf>,
     /// When something in or below each happened last.
     newest: HashMap<PathBuf, i64>,
 }
@@ -72,6 +74,12 @@ impl Walk {
     /// Forgets what the index knew: from now on everything changes.
     pub fn begun(&mut self) {
         self.before = HashMap::new();
+        self.fresh = Vec::new();
+    }
+
+    /// Returns the folders that were found since this was last asked.
+    pub fn fresh(&mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.fresh)
     }
 
     /// Returns all folders, each with the time at which it need not be listed again; with none that can be where it
@@ -151,7 +159,9 @@ impl Walk {
                 (listed.below, is_past(modified) && !listed.has_others)
             }
         };
-        self.folders.insert(folder.to_owned(), Seen { modified, is_settled });
+        if self.folders.insert(folder.to_owned(), Seen { modified, is_settled }).is_none() {
+            self.fresh.push(folder.to_owned());
+        }
         let times = found.iter().skip(first).map(|found| stamped(&found.meta).modified);
         self.happened(tool.root(), folder, times.fold(modified, i64::max));
         Some(below)
