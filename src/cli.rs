@@ -19,6 +19,7 @@ mod host;
 mod logs;
 mod mind;
 mod natives;
+mod papers;
 mod planner;
 mod screenshot;
 mod simulated;
@@ -134,6 +135,10 @@ enum Command {
     Demo(demo::Demo),
     /// Draw a frame of the dashboard without a terminal.
     Screenshot(screenshot::Screenshot),
+    /// Print what a shell needs to complete this command line.
+    Completions(papers::Completions),
+    /// Write the manual, a page for each command, into a folder.
+    Man(papers::Manual),
     /// Be the parent of one agent; the engine starts it.
     #[command(hide = true)]
     SessionHost(host::SessionHost),
@@ -190,6 +195,8 @@ pub fn run() -> ExitCode {
         Some(Command::Config(command)) => command.run(&cli.place),
         Some(Command::Demo(command)) => command.run(),
         Some(Command::Screenshot(command)) => command.run(&cli.place),
+        Some(Command::Completions(command)) => command.run(),
+        Some(Command::Man(command)) => command.run(),
         Some(Command::SessionHost(command)) => command.run(),
         Some(Command::SimulatedAgent(command)) => command.run(),
     };
