@@ -135,7 +135,7 @@ fn a_folder_that_was_named_must_be_there() {
     Name another with --dir, or leave it out to look from here up.
     [exit code 1]
     ");
-    assert_snapshot!(run(folder.path(), &["doctor"]), @r"
+    assert_snapshot!(run(folder.path(), &["doctor", "--folder-only"]), @r"
     error: no state folder here: /project and the folders above it have no .quarterdeck.
     Name one with --dir.
     [exit code 1]
@@ -143,9 +143,36 @@ fn a_folder_that_was_named_must_be_there() {
 }
 
 #[test]
+fn the_doctor_says_in_plain_words_what_is_around_a_project_with_or_without_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let around = run(folder.path(), &["doctor"]);
+    assert!(
+        around.starts_with("/project: no state folder here or above; the first delegation makes one.\n"),
+        "{around}"
+    );
+    let project = project();
+    let within = run(project.path(), &["doctor"]);
+    assert!(within.starts_with(".quarterdeck: all is well"), "{within}");
+    for said in [&around, &within] {
+        for line in [
+            "engine      none runs",
+            "usable: simulated\n",
+            "codex: ",
+            "hooks       no ",
+            "terminal    this output",
+            "prices      of 20",
+            "system      ",
+        ] {
+            assert!(said.contains(line), "{line}: {said}");
+        }
+        assert!(said.ends_with("[exit code 0]"), "{said}");
+    }
+}
+
+#[test]
 fn the_doctor_finds_nothing_wrong_with_a_whole_folder() {
     let folder = project();
-    assert_snapshot!(run(folder.path(), &["doctor"]), @r"
+    assert_snapshot!(run(folder.path(), &["doctor", "--folder-only"]), @r"
     .quarterdeck: all is well (9 things looked at).
     [exit code 0]
     ");
