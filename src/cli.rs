@@ -16,6 +16,7 @@ mod dry_run;
 mod engine;
 mod history;
 mod host;
+mod init;
 mod logs;
 mod mind;
 mod natives;
@@ -74,6 +75,8 @@ const PLACE_HELP: &str = "The state folder, instead of the nearest `.quarterdeck
 enum Command {
     /// Show the tree of delegations, read from disk; no engine is needed.
     Status(status::Status),
+    /// Set the hook, the commands and the settings up in this project; or take them out again.
+    Init(init::Init),
     /// Check the state folder and say what is found; exit code 1 where something is wrong.
     Doctor(doctor::Doctor),
     /// Make up a state folder of any size, for tests, benches and pictures.
@@ -165,6 +168,7 @@ pub fn run() -> ExitCode {
         None if cli.now.is_none() && cli.deck.is_wanted() => cli.deck.run(&cli.place),
         None => status::Status::as_of(cli.now).run(&cli.place),
         Some(Command::Status(command)) => command.run(&cli.place),
+        Some(Command::Init(command)) => command.run(&cli.place),
         Some(Command::Doctor(command)) => command.run(&cli.place),
         Some(Command::Synth(command)) => command.run(),
         Some(Command::Engine(command)) => command.run(&cli.place),

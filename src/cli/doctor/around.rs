@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::model::text;
 use crate::model::time::Stamp;
 use crate::monitor::view::theme::ColorDepth;
+use crate::setup;
 use crate::store::disk::RealDisk;
 use crate::store::folder::StateFolder;
 use crate::store::lock::{self, Holder};
@@ -63,17 +64,12 @@ fn agents(project: &Path) -> String {
 }
 
 /// The files in which coding agents are told to call the hook, from the project's folder.
-const HOOK_FILES: [(&str, &str); 3] = [
-    ("Claude Code", ".claude/settings.json"),
-    ("Claude Code", ".claude/settings.local.json"),
-    ("Codex", ".codex/hooks.json"),
-];
-/// What a command that calls the hook has in it.
-const HOOK_CALL: &str = "quarterdeck hook";
+const HOOK_FILES: [(&str, &str); 2] =
+    [("Claude Code", ".claude/settings.json"), ("Claude Code", ".claude/settings.local.json")];
 
 fn hooks(project: &Path) -> String {
     let calls =
-        |file: &str| std::fs::read_to_string(project.join(file)).is_ok_and(|text| text.contains(HOOK_CALL));
+        |file: &str| std::fs::read_to_string(project.join(file)).is_ok_and(|text| setup::hooks::is_in(&text));
     let found: Vec<String> = HOOK_FILES
         .iter()
         .filter(|(_, file)| calls(file))
