@@ -18,6 +18,7 @@ mod history;
 mod host;
 mod init;
 mod logs;
+mod mcp;
 mod mind;
 mod natives;
 mod papers;
@@ -138,6 +139,8 @@ enum Command {
     Demo(demo::Demo),
     /// Draw a frame of the dashboard without a terminal.
     Screenshot(screenshot::Screenshot),
+    /// Offer delegation as tools, over the Model Context Protocol on standard input and output.
+    Mcp(mcp::Mcp),
     /// Print what a shell needs to complete this command line.
     Completions(papers::Completions),
     /// Write the manual, a page for each command, into a folder.
@@ -199,6 +202,7 @@ pub fn run() -> ExitCode {
         Some(Command::Config(command)) => command.run(&cli.place),
         Some(Command::Demo(command)) => command.run(),
         Some(Command::Screenshot(command)) => command.run(&cli.place),
+        Some(Command::Mcp(command)) => command.run(&cli.place),
         Some(Command::Completions(command)) => command.run(),
         Some(Command::Man(command)) => command.run(),
         Some(Command::SessionHost(command)) => command.run(),
