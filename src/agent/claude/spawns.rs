@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use super::TOOL;
 use super::line::{Block, text_of};
 use super::short::{between, cut, first_line};
+use crate::agent::skim::Raw;
 use crate::agent::trail::Said;
 use crate::model::fact::{Clock, Description, NodeFact, StatusReport};
 use crate::model::key::{Keys, NodeKey};
@@ -62,7 +62,7 @@ impl Spawns {
     /// Takes a call, if it starts a sub-agent.
     pub fn call(&mut self, block: &Block<'_>, under: &NodeKey, at: Option<Stamp>, say: &mut Vec<Said>) {
         let (Some(id), Some("Agent" | "Task")) = (block.id.as_deref(), block.name.as_deref()) else { return };
-        let input: Option<Input<'_>> = block.input.and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let input: Option<Input<'_>> = block.input.and_then(Raw::read);
         let Some(input) = input else { return };
         let call: Arc<str> = id.into();
         self.0.retain(|known| known.call != call);
@@ -91,13 +91,13 @@ impl Spawns {
     pub fn answer(
         &mut self,
         block: &Block<'_>,
-        result: Option<&RawValue>,
+        result: Option<Raw<'_>>,
         at: Option<Stamp>,
         say: &mut Vec<Said>,
     ) {
         let Some(call) = block.tool_use_id.as_deref() else { return };
         let Some(known) = self.0.iter_mut().find(|known| *known.call == *call) else { return };
-        let answer: Option<Answer<'_>> = result.and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let answer: Option<Answer<'_>> = result.and_then(Raw::read);
         let agent = answer.as_ref().and_then(|answer| answer.agent_id.as_deref());
         known.agent = agent.map(Into::into).or(known.agent.take());
         let keys = known.keys();
