@@ -5,8 +5,6 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
-
 /// So deep values are nested at most; what is deeper is no line of a protocol.
 const DEEPEST: usize = 128;
 /// Most texts are shorter: to call a search for them costs more than to look.
@@ -46,7 +44,8 @@ impl<'a> Skim<'a> {
             return Some(());
         }
         if self.next_is(b'}') {
-            return self.leave();
+            self.leave();
+            return Some(());
         }
         loop {
             let Raw(name) = self.raw()?;
@@ -56,7 +55,8 @@ impl<'a> Skim<'a> {
             self.space();
             each(name, self)?;
             if !self.goes_on(b'}')? {
-                return self.leave();
+                self.leave();
+                return Some(());
             }
         }
     }
@@ -67,12 +67,14 @@ impl<'a> Skim<'a> {
             return Some(());
         }
         if self.next_is(b']') {
-            return self.leave();
+            self.leave();
+            return Some(());
         }
         loop {
             each(self)?;
             if !self.goes_on(b']')? {
-                return self.leave();
+                self.leave();
+                return Some(());
             }
         }
     }
@@ -115,9 +117,8 @@ impl<'a> Skim<'a> {
         Some(true)
     }
 
-    fn leave(&mut self) -> Option<()> {
+    fn leave(&mut self) {
         self.depth = self.depth.saturating_sub(1);
-        Some(())
     }
 
     /// Returns whether another one follows, or that the end was reached.
@@ -189,11 +190,6 @@ impl<'a> Raw<'a> {
             b"false" => Some(false),
             _ => None,
         }
-    }
-
-    /// Reads it whole.
-    pub fn read<T: Deserialize<'a>>(self) -> Option<T> {
-        serde_json::from_slice(self.0).ok()
     }
 }
 
@@ -281,7 +277,7 @@ mod tests {
                 })?;
                 Some(Value::Array(list))
             }
-            _ => skim.raw()?.read(),
+            _ => serde_json::from_slice(skim.raw()?.bytes()).ok(),
         }
     }
 
@@ -346,10 +342,10 @@ mod tests {
 
     #[test]
     fn what_is_nested_without_end_is_refused() {
-        let deep = "[".repeat(100_000);
         fn down(skim: &mut Skim<'_>) -> Option<()> {
             skim.elements(down)
         }
+        let deep = "[".repeat(100_000);
         assert!(down(&mut Skim::new(deep.as_bytes())).is_none());
     }
 }

@@ -165,7 +165,7 @@ impl<'a> Record<'a> {
             b"isMeta" => self.is_meta = value.raw()?.is_true(),
             b"isCompactSummary" => self.is_compact_summary = value.raw()?.is_true(),
             b"isApiErrorMessage" => self.is_api_error_message = value.raw()?.is_true(),
-            b"message" => self.message = Message::read(value)?,
+            b"message" => Message::read(value, &mut self.message)?,
             b"toolUseResult" => self.tool_use_result = Some(value.raw()?),
             _ => drop(value.raw()?),
         }
@@ -215,21 +215,20 @@ pub fn text_of(raw: Raw<'_>) -> String {
 }
 
 impl<'a> Message<'a> {
-    fn read(from: &mut Skim<'a>) -> Option<Option<Self>> {
-        let is_message = from.is_object();
-        let mut message = Self::default();
+    fn read(from: &mut Skim<'a>, to: &mut Option<Self>) -> Option<()> {
+        *to = from.is_object().then(Self::default);
+        let Some(message) = to else { return from.raw().map(drop) };
         from.members(|name, value| {
             match name {
                 b"id" => message.id = value.text()?,
                 b"model" => message.model = value.text()?,
                 b"stop_reason" => message.stop_reason = value.text()?,
                 b"content" => message.content = Content::read(value)?,
-                b"usage" => message.usage = Usage::read(value)?,
+                b"usage" => Usage::read(value, &mut message.usage)?,
                 _ => drop(value.raw()?),
             }
             Some(())
-        })?;
-        Some(is_message.then_some(message))
+        })
     }
 }
 
@@ -240,7 +239,9 @@ impl<'a> Content<'a> {
         }
         let mut blocks = Vec::new();
         from.elements(|element| {
-            blocks.extend(Block::read(element)?);
+            let mut block = None;
+            Block::read(element, &mut block)?;
+            blocks.extend(block);
             Some(())
         })?;
         Some(Self::Blocks(blocks))
@@ -249,9 +250,9 @@ impl<'a> Content<'a> {
 
 impl<'a> Block<'a> {
     /// Reads a block; something else that stands among blocks is none.
-    fn read(from: &mut Skim<'a>) -> Option<Option<Self>> {
-        let is_block = from.is_object();
-        let mut block = Self::default();
+    fn read(from: &mut Skim<'a>, to: &mut Option<Self>) -> Option<()> {
+        *to = from.is_object().then(Self::default);
+        let Some(block) = to else { return from.raw().map(drop) };
         from.members(|name, value| {
             match name {
                 b"type" => block.kind = value.text()?.unwrap_or_default(),
@@ -266,27 +267,54 @@ impl<'a> Block<'a> {
                 _ => drop(value.raw()?),
             }
             Some(())
-        })?;
-        Some(is_block.then_some(block))
+        })
     }
 }
 
 impl Usage {
-    fn read(from: &mut Skim<'_>) -> Option<Option<Self>> {
-        let is_usage = from.is_object();
-        let mut usage = Self::default();
+    fn read(from: &mut Skim<'_>, to: &mut Option<Self>) -> Option<()> {
+        *to = from.is_object().then(Self::default);
+        let Some(usage) = to else { return from.raw().map(drop) };
         from.members(|name, value| {
             match name {
                 b"input_tokens" => usage.input_tokens = value.count()?,
                 b"output_tokens" => usage.output_tokens = value.count()?,
                 b"cache_read_input_tokens" => usage.cache_read_input_tokens = value.count()?,
                 b"cache_creation_input_tokens" => usage.cache_creation_input_tokens = value.count()?,
-                b"cache_creation" => usage.cache_creation = value.raw()?.read(),
-                b"output_tokens_details" => usage.output_tokens_details = value.raw()?.read(),
+                b"cache_creation" => CacheCreation::read(value, &mut usage.cache_creation)?,
+                b"output_tokens_details" => OutputDetails::read(value, &mut usage.output_tokens_details)?,
                 _ => drop(value.raw()?),
             }
             Some(())
-        })?;
-        Some(is_usage.then_some(usage))
+        })
+    }
+}
+
+impl CacheCreation {
+    fn read(from: &mut Skim<'_>, to: &mut Option<Self>) -> Option<()> {
+        *to = from.is_object().then(Self::default);
+        let Some(kept) = to else { return from.raw().map(drop) };
+        from.members(|name, value| {
+            match name {
+                b"ephemeral_5m_input_tokens" => kept.ephemeral_5m_input_tokens = value.count()?,
+                b"ephemeral_1h_input_tokens" => kept.ephemeral_1h_input_tokens = value.count()?,
+                _ => drop(value.raw()?),
+            }
+            Some(())
+        })
+    }
+}
+
+impl OutputDetails {
+    fn read(from: &mut Skim<'_>, to: &mut Option<Self>) -> Option<()> {
+        *to = from.is_object().then(Self::default);
+        let Some(details) = to else { return from.raw().map(drop) };
+        from.members(|name, value| {
+            match name {
+                b"thinking_tokens" => details.thinking_tokens = value.count()?,
+                _ => drop(value.raw()?),
+            }
+            Some(())
+        })
     }
 }
