@@ -79,7 +79,7 @@ impl Natives {
         if let Some(tool) = OpenCode::new(&self.homes, scope(), number(3), prices()) {
             feeds.push(Box::new(tool));
         }
-        feeds.push(Box::new(Processes::new(self.whose_processes(), number(4))));
+        feeds.push(Box::new(Processes::new(self.whose_processes(), self.homes.clone(), number(4))));
         for (nth, project) in (0..).zip(&self.projects) {
             let around = Around { home: self.homes.home.clone(), omc_state_dir: self.omc_state_dir.clone() };
             let first = number(5 + SOURCES.saturating_mul(nth));
