@@ -40,6 +40,8 @@ const TOKENS: Kind = Kind::Whole { least: 1, most: 1_000_000_000_000, unit: "tok
 /// Thirty days at most.
 const TIME: Kind = Kind::Whole { least: 1_000, most: 2_592_000_000, unit: "ms" };
 
+const ROUNDS: Kind = Kind::Whole { least: 1, most: 9, unit: "rounds" };
+
 const fn whole(least: u64, most: u64, unit: &'static str) -> Kind {
     Kind::Whole { least, most, unit }
 }
@@ -152,6 +154,14 @@ pub const KEYS: &[Key] = &[
         r#"["validate","verify","critical"]"#,
         "Words that speak for several agents on the same step.",
     ),
+    key("patterns.debateRounds", ROUNDS, "3", "How many rounds a debate has; the last one is its synthesis."),
+    key(
+        "patterns.reviewRounds",
+        ROUNDS,
+        "3",
+        "How often something is reviewed at most, until it is approved.",
+    ),
+    key("patterns.ensembleAnswers", whole(1, 9, "answers"), "3", "How many agents answer before one judges."),
     key("rules.allowSameLevel", Kind::Switch, "false", "An agent may hand work to another of its own level."),
     key("recovery.autoRetry", Kind::Switch, "true", "A failed step is tried again by itself."),
     key("recovery.maxRetries", whole(0, 100, "times"), "2", "How often a failed step is tried again."),
