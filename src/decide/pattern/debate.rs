@@ -39,8 +39,8 @@ fn speaks_for(whole: &str, round: u32, cast: &Cast) -> StepSpec {
 
 fn speaks_against(whole: &str, round: u32, cast: &Cast) -> StepSpec {
     let (id, title) = (format!("against-{round}"), format!("against, round {round}"));
-    let case = format!("for-{round}");
-    let mut after = vec![case.clone()];
+    let position = format!("for-{round}");
+    let mut after = vec![position.clone()];
     let mut said = String::new();
     if round > 1 {
         let own = format!("against-{}", round - 1);
@@ -49,7 +49,7 @@ fn speaks_against(whole: &str, round: u32, cast: &Cast) -> StepSpec {
     }
     let prompt = format!(
         "You argue against, in round {round} of a debate on this:\n\n{whole}\n\n\
-         {said}## The case that you argue against\n\n{{result:{case}}}\n\n\
+         {said}## The case that you argue against\n\n{{result:{position}}}\n\n\
          Find what is wrong, missing or risky in it, and say what would be better. No objection for its own sake. \
          Change no files: answer with your objections only."
     );
