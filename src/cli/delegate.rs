@@ -447,7 +447,9 @@ fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
     let json = then.json;
     let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
     if let Some(decision) = &spec.decision {
-        decide::plan::warnings(decision).for_each(|what| warn(&format!("warning: {what}")));
+        for what in decide::plan::warnings(decision) {
+            warn(&format!("warning: {what}"));
+        }
     }
     let (id, command) = prepare(&folder, spec)?;
     let agents = agents_of(&command.verb);

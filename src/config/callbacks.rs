@@ -16,7 +16,7 @@ pub const TABLE: &str = "callbacks";
 pub const TROUBLE: &str = "the callback ";
 /// How long one may take, where nobody says otherwise, and at most.
 const TIMEOUT: Duration = Duration::from_secs(10);
-const LONGEST: Duration = Duration::from_secs(600);
+const LONGEST: Duration = Duration::from_mins(10);
 
 /// What a command can be run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,7 +108,9 @@ impl Callbacks {
                 .map(|word| word.as_str().map(str::to_owned))
                 .collect::<Option<_>>()
                 .unwrap_or_default(),
-            _ => Vec::new(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+                Vec::new()
+            }
         };
         if command.first().is_none_or(|program| program.trim().is_empty()) {
             return Err(format!("callbacks.{} must be a command: a line, or a list of words.", entry.name));

@@ -100,17 +100,12 @@ pub fn warnings(decision: &Decision) -> impl Iterator<Item = &str> {
 
 /// Returns the pattern that a plan names; one that does not exist is parallel, and that is said.
 pub fn pattern_of(name: &str) -> (Pattern, Option<String>) {
-    match Pattern::from_name(name) {
-        Some(pattern) => (pattern, None),
-        None => {
-            let name = crate::model::text::line(name);
-            let why = format!(
-                "There is no pattern {name:?}, so its steps go in parallel. There are {}.",
-                Pattern::names()
-            );
-            (Pattern::Parallel, Some(why))
-        }
+    if let Some(pattern) = Pattern::from_name(name) {
+        return (pattern, None);
     }
+    let (name, all) = (crate::model::text::line(name), Pattern::names());
+    let why = format!("There is no pattern {name:?}, so its steps go in parallel. There are {all}.");
+    (Pattern::Parallel, Some(why))
 }
 
 /// Returns one step that does all of it.
@@ -173,7 +168,9 @@ pub fn answered(plan: Plan, by: &str, answer: &str, whole: &str) -> Result<Plan,
     if let Some(name) = found.get("pattern").and_then(Value::as_str) {
         let (named, why) = pattern_of(name);
         pattern = named;
-        why.into_iter().for_each(|why| warn(&mut decision, why));
+        if let Some(why) = why {
+            warn(&mut decision, why);
+        }
     }
     // Whoever names the steps does not leave them to a pattern.
     let pattern = if pattern == Pattern::Sequential { pattern } else { Pattern::Parallel };

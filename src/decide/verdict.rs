@@ -65,11 +65,11 @@ pub fn of_text(answer: &str) -> Verdict {
         // A line that says nothing else.
         None => of_word(line).filter(|_| !is_small(line)),
     });
-    let scores = lines().filter_map(|line| number(after(line, &["score", "quality", "rating"])?));
+    let mut scores = lines().rev().filter_map(|line| number(after(line, &["score", "quality", "rating"])?));
     Verdict {
         approved: agreed(approved.chain([told.approved])),
         // The last one is what it came to.
-        score: told.score.or(scores.last()),
+        score: told.score.or(scores.next()),
     }
 }
 
@@ -113,10 +113,10 @@ fn after<'l>(line: &'l str, names: &[&str]) -> Option<&'l str> {
 
 fn of_word(word: &str) -> Option<bool> {
     let is = |known: &&str| word.eq_ignore_ascii_case(known);
-    if APPROVES.iter().any(|known| is(known)) || word.eq_ignore_ascii_case("true") {
+    if APPROVES.iter().any(is) || word.eq_ignore_ascii_case("true") {
         return Some(true);
     }
-    (REFUSES.iter().any(|known| is(known)) || word.eq_ignore_ascii_case("false")).then_some(false)
+    (REFUSES.iter().any(is) || word.eq_ignore_ascii_case("false")).then_some(false)
 }
 
 /// Reads `82`, `82/100`, `8/10`, `82 %`; what is not between nothing and all of it is no score.

@@ -4,6 +4,7 @@ use quarterdeck::decide::pattern::{Cast, Pattern, steps};
 use quarterdeck::decide::settings::Patterns;
 use quarterdeck::engine::kernel::spec::expand;
 use quarterdeck::model::command::{Spec, StepSpec};
+use quarterdeck::model::id::SubtaskId;
 use rstest::rstest;
 
 fn made(pattern: Pattern, size: u32, agents: &[&str]) -> Vec<StepSpec> {
@@ -15,7 +16,7 @@ fn made(pattern: Pattern, size: u32, agents: &[&str]) -> Vec<StepSpec> {
 /// The graph as lines: who does what, after whom, and on which condition.
 fn graph(steps: &[StepSpec]) -> String {
     let line = |step: &StepSpec| {
-        let after: Vec<&str> = step.dependencies.iter().map(|on| on.as_str()).collect();
+        let after: Vec<&str> = step.dependencies.iter().map(SubtaskId::as_str).collect();
         let when = step.when.as_ref().map(|when| format!(", if {} says {}", when.step, when.approved));
         let judges = step.judges.map(|judges| format!(", judges {judges:?}"));
         format!(

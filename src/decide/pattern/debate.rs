@@ -1,5 +1,7 @@
 //! Debate: one argues for, one against, each answering the other; then one concludes.
 
+use std::fmt::Write as _;
+
 use super::{Cast, step};
 use crate::model::command::StepSpec;
 
@@ -60,7 +62,8 @@ fn speaks_against(whole: &str, round: u32, cast: &Cast) -> StepSpec {
 fn synthesis(whole: &str, spoken: &[String], cast: &Cast) -> StepSpec {
     let mut said = String::new();
     for id in spoken {
-        said += &format!("## {}\n\n{{result:{id}}}\n\n", id.replace('-', ", round "));
+        // Writing to a string cannot fail.
+        let _ = write!(said, "## {}\n\n{{result:{id}}}\n\n", id.replace('-', ", round "));
     }
     let prompt = format!(
         "You conclude a debate on this:\n\n{whole}\n\n{said}\

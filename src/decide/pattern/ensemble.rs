@@ -1,5 +1,7 @@
 //! Ensemble: several do the same without knowing of each other; then one judges.
 
+use std::fmt::Write as _;
+
 use super::{Cast, step};
 use crate::model::command::{Judges, StepSpec};
 
@@ -9,7 +11,8 @@ pub(super) fn steps(whole: &str, answers: u32, cast: &Cast) -> Vec<StepSpec> {
     let mut given = String::new();
     for nth in 1..=answers {
         let id = format!("answer-{nth}");
-        given += &format!("## Answer {nth}\n\n{{result:{id}}}\n\n");
+        // Writing to a string cannot fail.
+        let _ = write!(given, "## Answer {nth}\n\n{{result:{id}}}\n\n");
         let title = format!("answer {nth} of {answers}");
         steps.push(step(&id, title, whole.to_owned(), &[], cast.agent(nth as usize - 1)));
     }

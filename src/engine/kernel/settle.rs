@@ -162,8 +162,8 @@ fn ending(delegation: &Delegation, orphan: bool, took: std::time::Duration) -> B
 
 /// Returns what its result is worth: what was said of it last, where a step judges; else the mean of its steps.
 fn worth(delegation: &Delegation) -> Option<f64> {
-    let judged = delegation.tasks.iter().rev().filter(|task| task.spec.judges.is_some());
-    if let Some(quality) = judged.filter_map(|task| task.quality).next() {
+    let mut judged = delegation.tasks.iter().rev().filter(|task| task.spec.judges.is_some());
+    if let Some(quality) = judged.find_map(|task| task.quality) {
         return Some(quality);
     }
     let (mut sum, mut count) = (0.0, 0.0);
