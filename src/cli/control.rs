@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::report::OwnOr;
 use super::{CliError, Outcome, Place, ask, load, mind, now};
-use crate::model::command::{Answer as Said, PauseMode, Verb};
+use crate::model::command::{Answer as Answered, PauseMode, Said, Verb};
 use crate::model::id::{DelegationId, SubtaskId};
 use crate::model::key::{NodeKey, SourceId};
 use crate::model::node::Node;
@@ -22,12 +23,12 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub(super) struct Target {
     /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough.
     #[arg(value_name = "TARGET")]
-    on: String,
+    pub(super) on: String,
     /// Only say which nodes and sessions it would touch.
     #[arg(long)]
-    preview: bool,
+    pub(super) preview: bool,
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 impl Target {
@@ -203,14 +204,15 @@ impl Skip {
 #[derive(Debug, Args)]
 pub(super) struct Accept {
     #[command(flatten)]
-    target: Target,
+    target: OwnOr,
     #[arg(long)]
     reason: Option<String>,
 }
 
 impl Accept {
     pub(super) fn run(self, place: &Place) -> Outcome {
-        self.target.send(place, Verb::Accept { reason: self.reason })
+        let said = Said::Accepted { reason: self.reason.clone() };
+        self.target.send(place, Verb::Accept { reason: self.reason }, said)
     }
 }
 
@@ -249,10 +251,10 @@ pub(super) struct Answer {
 impl Answer {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let answer = match self.words.as_str() {
-            "allow" => Said::Allow,
-            "deny" => Said::Deny,
-            "allow-for-session" => Said::AllowForSession,
-            text => Said::Text(text.to_owned()),
+            "allow" => Answered::Allow,
+            "deny" => Answered::Deny,
+            "allow-for-session" => Answered::AllowForSession,
+            text => Answered::Text(text.to_owned()),
         };
         self.target.send(place, Verb::Answer { question_id: self.question.into(), answer })
     }

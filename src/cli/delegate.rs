@@ -1,5 +1,6 @@
 //! `quarterdeck delegate` and `direct`: hand work over, and wait for its end if told so.
 
+mod record;
 mod told;
 
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ use crate::serve;
 use crate::store::disk::{Disk, RealDisk};
 use crate::store::folder::StateFolder;
 use crate::store::views::replace;
+use record::Record;
 use told::{acknowledgement, agents_of, check_program};
 
 /// How long the engine may take to accept a delegation.
@@ -34,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct Delegate {
     /// What is to be done, or the id of a task in tasks.json; with several, one step each.
-    #[arg(required_unless_present_any = ["plan", "task_id"])]
+    #[arg(required_unless_present_any = ["plan", "task_id", "command"])]
     task: Vec<String>,
     /// The agent, by its name in quarterdeck.toml; with several, each takes a step in turn.
     #[arg(long, value_delimiter = ',')]
@@ -95,6 +97,8 @@ pub(super) struct Delegate {
     #[arg(long, conflicts_with = "keep_going")]
     stop_on_failure: bool,
     #[command(flatten)]
+    record: Record,
+    #[command(flatten)]
     then: Then,
 }
 
@@ -152,13 +156,20 @@ impl Delegate {
 
     fn spec(&self, folder: &StateFolder, config: &Config) -> Result<Spec, Box<dyn std::error::Error>> {
         let mut settings = config.settings();
-        let task = self.planned(folder)?;
+        let guided = self.record.guided(&self.task)?;
+        let task = if guided.is_some() { None } else { self.planned(folder)? };
         if let Some(task) = &task {
             settings.lay(Layer::Task, &task.config.values);
         }
-        let mut spec = match &self.plan {
-            Some(path) => plan(path, &settings)?,
-            None => self.weighed(folder, config, &settings, task.as_ref())?,
+        let mut spec = match (&self.plan, &guided) {
+            (_, Some(guided)) => Spec {
+                title: Some(title(&guided.prompt)),
+                subtasks: vec![step(1, &guided.prompt, None)],
+                limits: settings.limits(),
+                ..Spec::default()
+            },
+            (Some(path), None) => plan(path, &settings)?,
+            (None, None) => self.weighed(folder, config, &settings, task.as_ref())?,
         };
         spec.propose |= self.propose || task.is_some() && settings.switch("subtaskApproval");
         let own_mode = settings.get("mode").filter(|mode| mode.layer == Layer::Task);
@@ -178,6 +189,10 @@ impl Delegate {
         limits.token_budget = self.budget.or(limits.token_budget);
         spec.workspace = workspace(self.cwd.as_deref())?.or(spec.workspace);
         spec.isolation = self.isolation.or(spec.isolation);
+        if let Some(guided) = guided {
+            guided.lay(&mut spec, self.timeout.map(millis))?;
+        }
+        self.record.fill(&mut spec, config);
         Ok(spec)
     }
 
@@ -435,6 +450,7 @@ fn prepare(
         let agent = config.agent(step.agent.as_deref()).map_err(CliError::Unreadable)?;
         check_program(step.agent.as_deref(), &agent, &path)?;
     }
+    record::hang(&mut spec);
     let id = new_id();
     let agents = spec.subtasks.iter().map(|step| step.agent.as_deref());
     let env = config.environment(agents, |name| std::env::var(name).ok());
@@ -464,7 +480,8 @@ fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
             return Ok(ExitCode::SUCCESS);
         }
         let done = Until::Is(StatusWord::Done);
-        return Watched { id, step: None, keep_engine: true }.wait(&folder, done, None, json);
+        let shows_result = super::report::own_step().is_some();
+        return Watched { id, step: None, keep_engine: true, shows_result }.wait(&folder, done, None, json);
     }
     if receipt.as_ref().is_some_and(|receipt| matches!(receipt.state, ReceiptState::Refused { .. })) {
         forget_env(&folder, &id);

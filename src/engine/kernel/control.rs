@@ -16,7 +16,7 @@ mod tree;
 
 use std::time::Duration;
 
-use crate::model::command::{Command, PauseMode, Verb};
+use crate::model::command::{Command, PauseMode, Said, Verb};
 use crate::model::event::{Body, payload as p};
 use crate::model::id::{CommandId, DelegationId};
 use crate::model::time::Stamp;
@@ -81,6 +81,7 @@ impl Turn<'_> {
             Verb::Approve { subtasks } => self.carry_out_approve(&command, subtasks.as_deref()),
             Verb::Reject { reason } => self.carry_out_reject(&command, reason.as_ref()),
             Verb::Merge | Verb::Keep | Verb::Discard => self.carry_out_tree(&command),
+            Verb::Report { said } => self.carry_out_report(&command, said),
             Verb::Rollback { .. } => {}
         }
         self.touch(&command.delegation_id);
@@ -154,6 +155,11 @@ impl Turn<'_> {
                     return;
                 }
             },
+            Verb::Report { said } => match &**said {
+                Said::Accepted { .. } => "accepted".into(),
+                Said::Completed { .. } => "reported as done; its end is the proof".into(),
+                Said::Rejected { .. } => "rejected; this session ends now".into(),
+            },
             Verb::Retry { .. } | Verb::Accept { .. } | Verb::Reject { .. } | Verb::Rollback { .. } => {
                 "done".into()
             }
@@ -189,6 +195,7 @@ impl Turn<'_> {
             | Verb::Tell { .. }
             | Verb::Accept { .. }
             | Verb::Rollback { .. }
+            | Verb::Report { .. }
             | Verb::Merge
             | Verb::Keep
             | Verb::Discard
@@ -305,6 +312,7 @@ impl Kernel {
             Verb::Merge | Verb::Keep | Verb::Discard => self.check_tree(command),
             Verb::Approve { subtasks } => self.check_approve(command, subtasks.as_deref()),
             Verb::Reject { .. } => self.check_reject(command),
+            Verb::Report { said } => self.check_report(command, said),
             Verb::Rollback { .. } => {
                 let kind = command.verb.kind();
                 Err(Refusal::new(Code::Unsupported, format!("This engine cannot {kind} yet.")))

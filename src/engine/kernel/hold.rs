@@ -131,6 +131,7 @@ impl Kernel {
             | Verb::Reject { .. }
             | Verb::Accept { .. }
             | Verb::Rollback { .. }
+            | Verb::Report { .. }
             | Verb::Merge
             | Verb::Keep
             | Verb::Discard => return BTreeSet::new(),
