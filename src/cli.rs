@@ -191,7 +191,7 @@ pub fn run() -> ExitCode {
         Some(Command::Logs(command)) => command.run(&cli.place),
         Some(Command::History(command)) => command.run(&cli.place),
         Some(Command::Config(command)) => command.run(&cli.place),
-        Some(Command::Hook(command)) => command.run(&cli.place),
+        Some(Command::Hook(command)) => Ok(command.run(&cli.place)),
         Some(Command::Demo(command)) => command.run(),
         Some(Command::Screenshot(command)) => command.run(&cli.place),
         Some(Command::SessionHost(command)) => command.run(),

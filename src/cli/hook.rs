@@ -11,7 +11,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use serde_json::value::to_raw_value;
 
-use super::{Outcome, Place, now, print, warn, working_folder};
+use super::{Place, now, print, warn, working_folder};
 use crate::config::{Config, Effective, Places};
 use crate::hook::input::{Input, Moment};
 use crate::hook::output::Format;
@@ -33,7 +33,7 @@ const BLOCKED: u8 = 2;
 
 #[derive(Debug, Args)]
 pub(super) struct Hook {
-    /// Which moment it is, such as PreToolUse; without it the input says so.
+    /// Which moment it is, such as `PreToolUse`; without it the input says so.
     event: Option<String>,
     /// The form of the answer.
     #[arg(long, value_enum, default_value = "claude")]
@@ -55,15 +55,12 @@ enum Form {
 }
 
 impl Hook {
-    pub(super) fn run(self, place: &Place) -> Outcome {
+    pub(super) fn run(&self, place: &Place) -> ExitCode {
         let mut text = Vec::new();
         let read = io::stdin().lock().take(LONGEST).read_to_end(&mut text).map_err(|error| error.to_string());
         let input = read.and_then(|_| Input::read(&text));
         let answered = input.and_then(|input| self.answer(&input, place));
-        match answered {
-            Ok(code) => Ok(code),
-            Err(why) => Ok(self.failed(&why, self.fail_closed)),
-        }
+        answered.unwrap_or_else(|why| self.failed(&why, self.fail_closed))
     }
 
     /// Says what went wrong with the hook itself.
@@ -94,10 +91,13 @@ impl Hook {
         let project = folder.as_ref().unwrap_or(&place).project().to_owned();
         let places = Places::of(&project, |name| std::env::var(name).ok());
         let mut trouble = Vec::new();
-        let config = Config::of(&places).map(|config| config.settings()).unwrap_or_else(|error| {
-            trouble.push(format!("{error}; the built-in settings are in force"));
-            Effective::default()
-        });
+        let config = match Config::of(&places) {
+            Ok(config) => config.settings(),
+            Err(error) => {
+                trouble.push(format!("{error}; the built-in settings are in force"));
+                Effective::default()
+            }
+        };
         let settings = Settings::of(&config);
         let around = Around {
             folder: folder.as_ref(),

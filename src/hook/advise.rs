@@ -43,18 +43,15 @@ pub(super) fn advise(prompt: &str, settings: &Settings) -> Option<String> {
         return None;
     }
     let factors = found.quick_factors;
-    let mut text = format!(
+    let text = format!(
         "[Delegation Analysis] {} (complexity {}, {} parts).",
         if is_asked_for { "The person wants this delegated" } else { "This is worth delegating" },
         factors.complexity,
         factors.subtask_potential.max(1)
     );
-    if let Some(pattern) = prefixes.pattern {
-        text += &format!(" Pattern: {pattern}.");
-    }
+    let pattern = prefixes.pattern.map(|pattern| format!(" Pattern: {pattern}.")).unwrap_or_default();
     let depth = prefixes.depth.unwrap_or(settings.limits.max_depth);
-    text += &format!(" Hand its parts to sub-agents, at most {depth} levels deep.");
-    Some(text)
+    Some(format!("{text}{pattern} Hand its parts to sub-agents, at most {depth} levels deep."))
 }
 
 /// Takes the prefixes off a prompt.

@@ -196,38 +196,23 @@ impl Hook<'_> {
 
     /// Puts the model in, and records the call; also one that does not happen.
     fn delegated(&mut self, caller: &Caller, denied: Option<&str>, no_rule: bool) {
-        let (input, settings, now) = (self.input, self.around.settings, self.around.now);
+        let (input, now) = (self.input, self.around.now);
         let deployed = Agents::read(self.around.definitions.iter().map(PathBuf::as_path));
-        let mut own: Own =
-            deployed.models().map(|(name, model)| (name.to_owned(), model.to_owned())).collect();
-        own.extend(settings.models.clone());
-        let injected = match denied {
-            None if settings.inject => inject(input, &own, &deployed),
-            _ => Injected {
-                requested: input.fields.as_ref().and_then(|fields| fields.text(&["model"])),
-                ..Injected::default()
-            },
-        };
-        let agent = input.called();
-        if let (Some(model), Some(agent)) = (&injected.model, &agent) {
-            self.done.debug.push(format!("[OMC] Auto-injecting model: {model} for {}", bare(agent)));
-        }
-        self.done.debug.extend(injected.trouble.clone().map(|trouble| format!("[quarterdeck] {trouble}")));
-        self.done.reply.context.extend(injected.trouble);
+        let injected = self.routed(&deployed, denied.is_some());
         let fields = input.fields.clone().unwrap_or_default();
+        let agent = input.called();
         let defined =
             agent.as_deref().and_then(|agent| deployed.get(agent)).and_then(|own| own.tools.clone());
-        let allowed_tools = fields.words(&["allowedTools", "allowed_tools"]).or(defined);
         let call = Call {
-            agent: agent.clone(),
+            agent,
             title: fields.text(&["description"]),
             by: input.agent_id.clone(),
             depth: caller.depth + 1,
             path: caller.path.clone(),
-            allowed_tools,
+            allowed_tools: fields.words(&["allowedTools", "allowed_tools"]).or(defined),
             allowed_actions: fields.words(&["allowedActions", "allowed_actions"]),
             made: Some(now),
-            expires: Some(now.plus(settings.accept)),
+            expires: Some(now.plus(self.around.settings.accept)),
             background: fields.get("run_in_background").unwrap_or(false),
             ..Call::default()
         };
@@ -253,23 +238,51 @@ impl Hook<'_> {
         });
         if denied.is_none() {
             self.done.reply.updated = injected.updated;
-            let made = input.call.clone();
-            let lapsed = self.change(|desk| {
-                let lapsed: Vec<_> = desk.calls.iter().filter(|(_, call)| is_lapsed(call, now)).collect();
-                let lapsed: Vec<String> = lapsed.into_iter().map(|(id, _)| id.clone()).collect();
-                lapsed.iter().for_each(|id| drop(desk.calls.remove(id)));
-                made.map(|id| desk.calls.insert(id, call));
-                lapsed
-            });
-            for id in lapsed {
-                self.tell("expired", |record| {
-                    record.tool_use_id = Some(id);
-                    record.reason = Some("Nobody took it up in time.".into());
-                });
-            }
+            self.remember(call);
         }
         if self.around.dashboard {
             self.say_state();
+        }
+    }
+
+    /// Returns what becomes of the model of a call; one that does not happen gets none.
+    fn routed(&mut self, deployed: &Agents, is_denied: bool) -> Injected {
+        let (input, settings) = (self.input, self.around.settings);
+        if is_denied || !settings.inject {
+            let requested = input.fields.as_ref().and_then(|fields| fields.text(&["model"]));
+            return Injected { requested, ..Injected::default() };
+        }
+        let mut own: Own =
+            deployed.models().map(|(name, model)| (name.to_owned(), model.to_owned())).collect();
+        own.extend(settings.models.clone());
+        let mut injected = inject(input, &own, deployed);
+        if let (Some(model), Some(agent)) = (&injected.model, input.called()) {
+            self.done.debug.push(format!("[OMC] Auto-injecting model: {model} for {}", bare(&agent)));
+        }
+        if let Some(trouble) = injected.trouble.take() {
+            self.done.debug.push(format!("[quarterdeck] {trouble}"));
+            self.done.reply.say(trouble);
+        }
+        injected
+    }
+
+    /// Remembers a call until it ends, and forgets those that nobody took up in time.
+    fn remember(&mut self, call: Call) {
+        let (now, made) = (self.around.now, self.input.call.clone());
+        let lapsed = self.change(|desk| {
+            let lapsed = desk.calls.iter().filter(|(_, call)| is_lapsed(call, now));
+            let lapsed: Vec<String> = lapsed.map(|(id, _)| id.clone()).collect();
+            for id in &lapsed {
+                desk.calls.remove(id);
+            }
+            made.map(|id| desk.calls.insert(id, call));
+            lapsed
+        });
+        for id in lapsed {
+            self.tell("expired", |record| {
+                record.tool_use_id = Some(id);
+                record.reason = Some("Nobody took it up in time.".into());
+            });
         }
     }
 

@@ -30,6 +30,7 @@ impl Strength {
 
 /// What a hook goes by.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in the table of settings")]
 pub struct Settings {
     pub deciding: Deciding,
     pub inject: bool,

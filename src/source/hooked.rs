@@ -25,7 +25,7 @@ use crate::store::inbox;
 const TOOL: &str = "claude";
 
 /// Tells what a record says; `at` is when it was written down, where it says nothing itself.
-pub fn facts(record: HookRecorded, source: SourceId, at: Option<Stamp>, seq: Seq, out: &mut Vec<Fact>) {
+pub fn facts(record: &HookRecorded, source: SourceId, at: Option<Stamp>, seq: Seq, out: &mut Vec<Fact>) {
     let at = record.at.or(at);
     let mut teller = Teller { source, at, seq, out };
     teller.tell(record);
@@ -54,7 +54,7 @@ impl Teller<'_> {
         self.node(keys, NodeFact::Happened(moment));
     }
 
-    fn tell(&mut self, record: HookRecorded) {
+    fn tell(&mut self, record: &HookRecorded) {
         let tool: Arc<str> = record.tool.as_deref().unwrap_or(TOOL).into();
         let session: Keys = NodeKey::CliSession(Arc::clone(&tool), record.session.as_str().into()).into();
         self.node(&session, NodeFact::Seen(NodeKind::Session));
@@ -64,7 +64,7 @@ impl Teller<'_> {
             ..Description::default()
         };
         self.node(&session, NodeFact::Described(Box::new(about)));
-        let agent = agent(&tool, &record);
+        let agent = agent(&tool, record);
         if let Some(id) = &record.command_id {
             let proof = record.reason.clone().or_else(|| Some(record.kind.clone()));
             let about =
@@ -73,16 +73,16 @@ impl Teller<'_> {
         }
         let note = record.reason.as_deref().or(record.summary.as_deref());
         match (record.kind.as_str(), &agent) {
-            ("called" | "refused", Some(keys)) => self.called(keys, &session, &tool, &record),
+            ("called" | "refused", Some(keys)) => self.called(keys, &session, &tool, record),
             ("expired", Some(keys)) => self.status(keys, "expired", record.reason.clone()),
             ("started", Some(keys)) => {
-                self.placed(keys, &session, &tool, &record);
+                self.placed(keys, &session, &tool, record);
                 if let Some(at) = self.at {
                     self.node(keys, NodeFact::Clock(Clock::Started, at));
                 }
                 self.status(keys, "running", None);
             }
-            ("ended", Some(keys)) => self.ended(keys, &session, &tool, &record),
+            ("ended", Some(keys)) => self.ended(keys, &session, &tool, record),
             ("held", keys) => self.status(keys.as_ref().unwrap_or(&session), "paused", record.reason.clone()),
             ("released", keys) => self.status(keys.as_ref().unwrap_or(&session), "running", None),
             ("session-ended", _) => self.status(&session, "completed", None),
@@ -208,7 +208,7 @@ impl Feed for Hooked {
             let Ok(found) = inbox::records(&*self.disk, &self.folder, session, from) else { continue };
             for (_, record) in found.records {
                 if let Ok(record) = serde_json::from_str::<HookRecorded>(record.get()) {
-                    facts(record, self.source, None, Seq(0), &mut batch.facts);
+                    facts(&record, self.source, None, Seq(0), &mut batch.facts);
                 }
             }
             self.read.insert(session.to_owned(), found.next);

@@ -109,7 +109,7 @@ impl Teller<'_> {
             | Body::EngineStopped(_)
             | Body::ProviderLimited(_)
             | Body::SettingsChanged(_)) => self.tell_around(body),
-            Body::HookRecorded(data) => hooked::facts(*data, self.source, Some(self.at), self.seq, self.out),
+            Body::HookRecorded(data) => hooked::facts(&data, self.source, Some(self.at), self.seq, self.out),
             // A newer engine's event keeps its place, and a person can see that it was there.
             Body::Unknown(raw) | Body::Unreadable(raw) => self.about(About::Anomaly(Anomaly {
                 misfit: Misfit::Unreadable,

@@ -157,7 +157,7 @@ pub fn sweep(disk: &dyn Disk, folder: &StateFolder, before: Stamp) {
         for name in disk.list(&place).unwrap_or_default() {
             let path = place.join(&name);
             let is_old = || disk.stat(&path).ok().flatten().is_some_and(|stat| stat.modified < before);
-            let is_hooks = name.ends_with(".jsonl") || place != folder.inbox_dir();
+            let is_hooks = name.strip_suffix(".jsonl").is_some() || place != folder.inbox_dir();
             // What cannot be removed is looked at again the next time.
             if is_hooks && is_old() {
                 let _ = disk.remove(&path);
