@@ -126,8 +126,8 @@ impl Kind {
     /// Returns whether this build can run it.
     pub fn is_ready(self) -> bool {
         match self {
-            Self::Command | Self::Simulated | Self::Claude => true,
-            Self::Codex | Self::OpenCode | Self::Gemini | Self::Acp => false,
+            Self::Command | Self::Simulated | Self::Claude | Self::Codex => true,
+            Self::OpenCode | Self::Gemini | Self::Acp => false,
         }
     }
 
@@ -206,7 +206,7 @@ impl Kind {
     /// Returns what can be done with it.
     pub fn abilities(self) -> Abilities {
         match self {
-            Self::Claude => Abilities {
+            Self::Claude | Self::Codex => Abilities {
                 tell: true,
                 ask_permission: true,
                 sub_agents: true,
@@ -215,7 +215,7 @@ impl Kind {
                 report_usage: true,
                 report_cost: false,
             },
-            Self::Command | Self::Simulated | Self::Codex | Self::OpenCode | Self::Gemini | Self::Acp => {
+            Self::Command | Self::Simulated | Self::OpenCode | Self::Gemini | Self::Acp => {
                 Abilities::default()
             }
         }
