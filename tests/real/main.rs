@@ -7,6 +7,7 @@
 #![expect(clippy::indexing_slicing, reason = "what is not there is null, and the test then fails")]
 
 mod claude;
+mod codex;
 mod deck;
 mod place;
 mod speaks;
