@@ -6,6 +6,7 @@
 //! stdin, when the session's own turn is over and no sub-agent works.
 
 mod ask;
+mod below;
 mod hear;
 mod item;
 mod judge;

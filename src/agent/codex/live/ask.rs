@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{CodexAdapter, Made, line_of};
+use super::{CodexAdapter, Made, item, line_of};
 use crate::agent::excerpt;
 use crate::agent::log::Entry;
 use crate::agent::{ForStdin, Step};
@@ -95,11 +95,41 @@ impl CodexAdapter {
     pub(super) fn asked(&self, value: &Value, made: &mut Made, step: &mut Step) {
         let (rpc, params) = (&value["id"], &value["params"]);
         let method = value["method"].as_str().unwrap_or_default();
-        let purpose = params["command"].as_str().map(excerpt::brief);
-        let (kind, tool, asks, about) = match method {
+        let Some((kind, tool, asks, about)) = self.subject(method, params) else {
+            // It waits for an answer that nobody here has: it must not wait for ever.
+            step.stdin.push(refused(rpc, method));
+            let text = excerpt::brief_value(params);
+            made.push((None, Entry::Unknown { what: excerpt::brief(method), text }));
+            return;
+        };
+        let reason = params["reason"].as_str().map(excerpt::brief).filter(|reason| !reason.is_empty());
+        let text = reason.map_or_else(|| asks.clone(), |reason| format!("{asks} {reason}"));
+        let options = match kind {
+            Asked::Input => labels(&params["questions"]),
+            Asked::Approval | Asked::Permissions | Asked::Elicitation => {
+                PERMISSION.map(str::to_owned).to_vec()
+            }
+        };
+        let kept = serde_json::to_value(Question { rpc: rpc.clone(), kind, about }).ok();
+        let entry = Entry::Question {
+            id: question_id(params, rpc),
+            text,
+            tool: Some(tool.into()),
+            options,
+            input: params["command"].as_str().map(|command| json!({ "command": command })),
+            kept,
+        };
+        made.push((self.speaker(params), entry));
+    }
+
+    /// Returns what a request is about: what kind it is, the tool, the question, and what an answer repeats.
+    fn subject(&self, method: &str, params: &Value) -> Option<(Asked, &'static str, String, Value)> {
+        Some(match method {
             "item/commandExecution/requestApproval" => {
-                let what = purpose.unwrap_or_else(|| "use the network".into());
-                (Asked::Approval, "shell", format!("May it run {what}?"), Value::Null)
+                let command = item::command(params);
+                let does =
+                    if command.is_empty() { "use the network".into() } else { format!("run {command}") };
+                (Asked::Approval, "shell", format!("May it {does}?"), Value::Null)
             }
             "item/fileChange/requestApproval" => {
                 let is_it = |(item, _): &&(String, String)| params["itemId"] == item.as_str();
@@ -121,32 +151,8 @@ impl CodexAdapter {
                 let text = params["message"].as_str().unwrap_or_default();
                 (Asked::Elicitation, "mcp", excerpt::brief(text), Value::Null)
             }
-            _ => {
-                // It waits for an answer that nobody here has: it must not wait for ever.
-                step.stdin.push(refused(rpc, method));
-                let text = excerpt::brief_value(params);
-                made.push((None, Entry::Unknown { what: excerpt::brief(method), text }));
-                return;
-            }
-        };
-        let reason = params["reason"].as_str().map(excerpt::brief).filter(|reason| !reason.is_empty());
-        let text = reason.map_or_else(|| asks.clone(), |reason| format!("{asks} {reason}"));
-        let options = match kind {
-            Asked::Input => labels(&params["questions"]),
-            Asked::Approval | Asked::Permissions | Asked::Elicitation => {
-                PERMISSION.map(str::to_owned).to_vec()
-            }
-        };
-        let kept = serde_json::to_value(Question { rpc: rpc.clone(), kind, about }).ok();
-        let entry = Entry::Question {
-            id: question_id(params, rpc),
-            text,
-            tool: Some(tool.into()),
-            options,
-            input: params["command"].as_str().map(|command| json!({ "command": command })),
-            kept,
-        };
-        made.push((self.speaker(params), entry));
+            _ => return None,
+        })
     }
 
     /// Takes word that a request needs no answer any more: be it that it has one.

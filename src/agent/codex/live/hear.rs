@@ -5,11 +5,11 @@ use serde_json::Value;
 use super::item::{self, LONGEST_TEXT};
 use super::judge::Trouble;
 use super::say::{HELLO, PROMPT, THREAD};
-use super::{Agent, CodexAdapter, Made};
+use super::{CodexAdapter, Made};
 use crate::agent::Step;
 use crate::agent::excerpt;
 use crate::agent::lines::Line;
-use crate::agent::log::{Entry, Limited, Named, Started, Status};
+use crate::agent::log::{Entry, Limited, Named, Status};
 use crate::model::id::AgentId;
 use crate::model::time::Stamp;
 
@@ -120,104 +120,6 @@ impl CodexAdapter {
         }
     }
 
-    /// The first kind of sub-agents: a call names them, and says what they are to do.
-    fn spawned(&self, item: &Value, made: &mut Made) {
-        let prompt = item["prompt"].as_str().unwrap_or_default();
-        for thread in item["receiverThreadIds"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-            let started = Started {
-                parent: self.below(&item["senderThreadId"]),
-                title: excerpt::title(prompt),
-                task: Some(cut(prompt, LONGEST_TEXT)).filter(|task| !task.is_empty()),
-                model: item["model"].as_str().filter(|model| !model.is_empty()).map(str::to_owned),
-                call: item["id"].as_str().map(str::to_owned),
-                is_background: true,
-                ..Started::default()
-            };
-            made.extend(self.begins(thread, started));
-        }
-    }
-
-    /// The second kind: told as something that happens in the thread above, by a path and no task.
-    fn activity(&self, params: &Value) -> Option<(Option<AgentId>, Entry)> {
-        let item = &params["item"];
-        let thread = item["agentThreadId"].as_str()?;
-        match item["kind"].as_str()? {
-            "started" => {
-                let path = item["agentPath"].as_str().unwrap_or_default();
-                let name = path.rsplit('/').next().filter(|name| !name.is_empty());
-                let started = Started {
-                    parent: self.below(&params["threadId"]),
-                    title: name.map(excerpt::brief),
-                    model: item["model"].as_str().map(str::to_owned),
-                    call: item["id"].as_str().map(str::to_owned),
-                    is_background: true,
-                    ..Started::default()
-                };
-                self.begins(thread, started)
-            }
-            "interrupted" => {
-                self.ended(&item["agentThreadId"], Status::Cancelled, "it was interrupted".into())
-            }
-            // Its own turn says how it ended, and comes before.
-            _ => None,
-        }
-    }
-
-    /// Returns that a sub-agent begins, where that is news.
-    fn begins(&self, thread: &str, started: Started) -> Option<(Option<AgentId>, Entry)> {
-        if !is_id(thread) || self.thread.as_deref() == Some(thread) {
-            return None;
-        }
-        let id = AgentId::from(thread);
-        let file = match self.agents.get(&id) {
-            None => self.next_file(),
-            // It was heard before anybody said who began it.
-            Some(known) if known.started.call.is_none() => known.file,
-            Some(_) => return None,
-        };
-        Some((Some(id), Entry::AgentStarted(Started { file: Some(file), ..started })))
-    }
-
-    /// Returns what the thread above says of how a sub-agent is.
-    fn state(&self, thread: &str, state: &Value) -> Option<(Option<AgentId>, Entry)> {
-        let status = match state["status"].as_str()? {
-            "completed" => Status::Done,
-            "errored" => Status::Failed,
-            "shutdown" | "interrupted" => Status::Cancelled,
-            _ => return None,
-        };
-        let text = cut(state["message"].as_str().unwrap_or_default(), LONGEST_TEXT);
-        self.ended(&Value::from(thread), status, text)
-    }
-
-    /// Returns that a sub-agent ended, where that is news.
-    fn ended(&self, thread: &Value, status: Status, text: String) -> Option<(Option<AgentId>, Entry)> {
-        let id = self.below(thread)?;
-        let works = self.agents.get(&id).is_some_and(|agent| !agent.turn.is_over);
-        works.then_some((Some(id), Entry::AgentEnded { status, text }))
-    }
-
-    fn turn_started(&mut self, params: &Value, made: &mut Made) {
-        let turn = params.pointer("/turn/id").and_then(Value::as_str).filter(|turn| is_id(turn));
-        let agent = self.below(&params["threadId"]);
-        match agent.as_ref().map(|id| self.agents.get(id)) {
-            // Nobody has said yet who began it.
-            Some(None) => {
-                made.extend(self.begins(params["threadId"].as_str().unwrap_or_default(), Started::default()))
-            }
-            // It was given more to do.
-            Some(Some(Agent { started, turn, file })) if turn.is_over => {
-                let again = Started { file: Some(*file), ..started.clone() };
-                made.push((agent.clone(), Entry::AgentStarted(again)));
-            }
-            Some(Some(_)) | None => {}
-        }
-        if let Some(turn) = turn {
-            let named = Named { turn: Some(turn.to_owned()), ..Named::default() };
-            made.push((agent, Entry::Named(named)));
-        }
-    }
-
     fn turn_completed(&mut self, params: &Value, made: &mut Made) {
         let turn = &params["turn"];
         let items = turn["items"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -264,13 +166,13 @@ impl CodexAdapter {
     }
 
     /// Returns a thread that is not the session's own.
-    fn below(&self, thread: &Value) -> Option<AgentId> {
+    pub(super) fn below(&self, thread: &Value) -> Option<AgentId> {
         let is_below = |thread: &&str| is_id(thread) && self.thread.as_deref() != Some(*thread);
         thread.as_str().filter(is_below).map(AgentId::from)
     }
 
     /// Returns whether nobody works any more, when what was made of this line is noted.
-    fn will_be_idle(&self, made: &Made) -> bool {
+    fn will_be_idle(&self, made: &[(Option<AgentId>, Entry)]) -> bool {
         let ends = |id: &AgentId| {
             let is_end = |(agent, entry): &(Option<AgentId>, Entry)| {
                 agent.as_ref() == Some(id) && matches!(entry, Entry::AgentEnded { .. })
@@ -356,6 +258,6 @@ pub(super) fn cut(text: &str, longest: usize) -> String {
     format!("{}…", text.get(..text.floor_char_boundary(longest)).unwrap_or_default())
 }
 
-fn is_id(text: &str) -> bool {
+pub(super) fn is_id(text: &str) -> bool {
     !text.is_empty() && text.len() <= LONGEST_ID
 }

@@ -49,16 +49,17 @@ pub(super) fn changed(item: &Value) -> String {
     excerpt::brief(&paths.join(", "))
 }
 
+/// Returns the command that is to be run: what is run stands in a shell's words, what is meant beside it.
+pub(super) fn command(item: &Value) -> String {
+    let meant = item.pointer("/commandActions/0/command").and_then(Value::as_str);
+    let is_one = item["commandActions"].as_array().is_some_and(|actions| actions.len() == 1);
+    excerpt::brief(meant.filter(|_| is_one).or(item["command"].as_str()).unwrap_or_default())
+}
+
 fn tool(item: &Value) -> Option<(String, String)> {
     let word = |name: &str| item[name].as_str().unwrap_or_default().to_owned();
     let (name, input) = match item["type"].as_str()? {
-        "commandExecution" => {
-            // What is run stands in a shell's words; what is meant stands beside it.
-            let meant = item.pointer("/commandActions/0/command").and_then(Value::as_str);
-            let is_one = item["commandActions"].as_array().is_some_and(|actions| actions.len() == 1);
-            let command = meant.filter(|_| is_one).map_or_else(|| word("command"), str::to_owned);
-            ("shell".to_owned(), excerpt::brief(&command))
-        }
+        "commandExecution" => ("shell".to_owned(), command(item)),
         "fileChange" => ("apply_patch".to_owned(), changed(item)),
         "mcpToolCall" => {
             (format!("{}.{}", word("server"), word("tool")), excerpt::purpose(&item["arguments"]))

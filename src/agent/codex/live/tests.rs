@@ -127,9 +127,8 @@ fn its_stdin_stays_open_while_a_sub_agent_works_though_its_own_turn_is_over() {
 #[test]
 fn what_was_charged_comes_from_the_rollout_also_when_another_reads_on() {
     let used = |step: &Step| -> Vec<(Option<String>, Option<u64>, Option<String>)> {
-        let usages = step.log.iter().filter_map(|line| match &line.entry {
-            Entry::Usage(usage) => Some((usage, line.agent.is_some())),
-            _ => None,
+        let usages = step.log.iter().filter_map(|line| {
+            if let Entry::Usage(usage) = &line.entry { Some((usage, line.agent.is_some())) } else { None }
         });
         let told = usages.map(|(usage, is_of_agent)| {
             assert!(usage.is_shared && is_of_agent, "the same id wherever it is told, and of who used it");
@@ -266,10 +265,10 @@ fn a_turn_that_failed_is_judged_by_the_providers_words(
 fn a_usage_limit_holds_until_the_time_that_the_provider_names() {
     let mut adapter = adapter();
     let step = hear(&mut adapter, LIMIT);
-    let limited = step.log.iter().find_map(|line| match &line.entry {
-        Entry::Limited(limited) => Some(limited),
-        _ => None,
-    });
+    let limited = step
+        .log
+        .iter()
+        .find_map(|line| if let Entry::Limited(limited) = &line.entry { Some(limited) } else { None });
     let limited = limited.unwrap();
     assert_eq!((limited.provider.as_str(), limited.until.unwrap().millis()), ("openai", 1_794_931_595_000));
     let (status, error) = verdict(&mut adapter, &by_itself(0));
@@ -347,7 +346,7 @@ fn a_retry_takes_its_thread_up_with_the_mode_and_model_that_were_asked_for() {
     let params = &thread["params"];
     let told = [&params["threadId"], &params["model"], &params["approvalPolicy"], &params["sandbox"]];
     assert_eq!(
-        told.map(|word| word.as_str()),
+        told.map(Value::as_str),
         [session.as_deref(), Some("gpt-6-luna"), Some("never"), Some("read-only")]
     );
 }
