@@ -360,8 +360,8 @@ fn only_a_sub_agent_that_works_can_be_stopped_and_an_interrupt_reaches_all() {
     let agent = begun(&heard)[0].0.clone();
     let mut second = after(&heard.log);
     for adapter in [&mut first, &mut second] {
-        let stop = Command::StopAgent(agent.as_str().into());
-        let step = adapter.step(Input::Command { id: "cmd-9", command: &stop });
+        let end_it = Command::StopAgent(agent.as_str().into());
+        let step = adapter.step(Input::Command { id: "cmd-9", command: &end_it });
         let methods = [line(&step, 0)["method"].clone(), line(&step, 1)["method"].clone()];
         assert_eq!(methods, ["turn/interrupt", "thread/backgroundTerminals/clean"]);
         assert_eq!(line(&step, 0)["params"]["threadId"], agent.as_str());
@@ -443,7 +443,7 @@ fn pieces(text: &[u8], cuts: &[usize]) -> Vec<LogLine> {
 proptest! {
     #[test]
     fn any_cut_of_a_stream_gives_the_same_log(cuts in prop::collection::vec(any::<usize>(), 0..12)) {
-        for stream in [NESTED, PERMISSION] {
+        for stream in [SECOND_KIND, PERMISSION] {
             prop_assert_eq!(pieces(stream.as_bytes(), &cuts), pieces(stream.as_bytes(), &[]));
         }
     }
