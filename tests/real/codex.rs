@@ -12,11 +12,11 @@ const LONG: &str = "echo begun > begun; python3 -c 'import time; time.sleep(300)
 /// Nothing is asked, and its commands are not put into a sandbox, which not every machine has.
 const FREE: &str = "never danger-full-access";
 
-fn deck(mode: &str, more: &str) -> Option<Deck> {
+fn deck(permission: &str, more: &str) -> Option<Deck> {
     let program = find("codex")?;
     let deck = Deck::new(&program);
     deck.configure(&format!(
-        "[agents.codex]\nkind = \"codex\"\nenv = [\"MODEL_KEY\"]\npermission-mode = \"{mode}\"\n{more}"
+        "[agents.codex]\nkind = \"codex\"\nenv = [\"MODEL_KEY\"]\npermission-mode = \"{permission}\"\n{more}"
     ));
     Some(deck)
 }

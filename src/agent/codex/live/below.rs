@@ -98,7 +98,8 @@ impl CodexAdapter {
         match agent.as_ref().map(|id| self.agents.get(id)) {
             // Nobody has said yet who began it.
             Some(None) => {
-                made.extend(self.begins(params["threadId"].as_str().unwrap_or_default(), Started::default()))
+                let thread = params["threadId"].as_str().unwrap_or_default();
+                made.extend(self.begins(thread, Started::default()));
             }
             // It was given more to do.
             Some(Some(Agent { started, turn, file })) if turn.is_over => {

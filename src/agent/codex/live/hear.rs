@@ -48,7 +48,7 @@ impl CodexAdapter {
                 let result = &value["result"];
                 let some = |value: &Value| value.as_str().filter(|text| is_id(text)).map(str::to_owned);
                 let named = Named {
-                    session: some(&result["thread"]["id"]),
+                    session: result.pointer("/thread/id").and_then(some),
                     model: some(&result["model"]),
                     turn: None,
                 };

@@ -87,9 +87,9 @@ fn result(item: &Value) -> String {
     if let Some(output) = item["aggregatedOutput"].as_str() {
         return excerpt::brief(output);
     }
-    let told =
-        [&item["error"]["message"], &item["result"]["content"], &item["contentItems"], &item["agentsStates"]];
-    told.into_iter().find(|told| !told.is_null()).map(excerpt::brief_value).unwrap_or_default()
+    let told = ["/error/message", "/result/content", "/contentItems", "/agentsStates"];
+    let told = told.iter().filter_map(|place| item.pointer(place)).find(|told| !told.is_null());
+    told.map(excerpt::brief_value).unwrap_or_default()
 }
 
 fn lines(texts: &Value) -> String {

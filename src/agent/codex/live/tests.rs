@@ -44,8 +44,11 @@ fn verdict(adapter: &mut CodexAdapter, end: &End) -> (Status, Option<String>) {
     }
 }
 
-/// Returns each sub-agent that begins: its id, who began it, its title and model.
-fn begun(step: &Step) -> Vec<(String, Option<String>, Option<String>, Option<String>)> {
+/// A sub-agent: its id, who began it, its title and model.
+type Begun = (String, Option<String>, Option<String>, Option<String>);
+
+/// Returns each sub-agent that begins.
+fn begun(step: &Step) -> Vec<Begun> {
     let started = step.log.iter().filter_map(|line| {
         let Entry::AgentStarted(started) = &line.entry else { return None };
         let parent = started.parent.as_ref().map(ToString::to_string);
@@ -172,7 +175,7 @@ fn a_request_for_permission_is_a_question_and_its_answer_goes_back(
     #[case] words: Option<&str>,
 ) {
     let asks = PERMISSION.lines().take_while(|line| !line.contains("serverRequest/resolved"));
-    let text: String = asks.map(|line| format!("{line}\n")).collect();
+    let text = format!("{}\n", asks.collect::<Vec<_>>().join("\n"));
     let mut first = adapter();
     let heard = hear(&mut first, &text);
     let asked = heard.log.iter().find(|line| matches!(line.entry, Entry::Question { .. })).unwrap();
@@ -354,7 +357,7 @@ fn a_retry_takes_its_thread_up_with_the_mode_and_model_that_were_asked_for() {
 #[test]
 fn only_a_sub_agent_that_works_can_be_stopped_and_an_interrupt_reaches_all() {
     let half = NESTED.lines().take_while(|line| !line.contains("\"turn/completed\""));
-    let half: String = half.map(|line| format!("{line}\n")).collect();
+    let half = format!("{}\n", half.collect::<Vec<_>>().join("\n"));
     let mut first = adapter();
     let heard = hear(&mut first, &half);
     let agent = begun(&heard)[0].0.clone();
