@@ -17,6 +17,7 @@ pub mod log;
 pub mod opencode;
 pub mod run;
 pub mod simulated;
+pub mod skim;
 pub mod trail;
 mod wire;
 
