@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::Adapter;
 use super::claude::live::ClaudeAdapter;
 use super::command::CommandAdapter;
+use super::gemini::live::GeminiAdapter;
 use super::kind::Kind;
 
 /// The file's name.
@@ -45,8 +46,9 @@ impl Brief {
     pub fn adapter(&self) -> Box<dyn Adapter> {
         match self.kind {
             Kind::Claude => Box::new(ClaudeAdapter::new(self.clone())),
+            Kind::Gemini => Box::new(GeminiAdapter::new(self.clone())),
             // The others cannot be started yet; a session of theirs is of a later release, and read as it comes.
-            Kind::Command | Kind::Simulated | Kind::Codex | Kind::OpenCode | Kind::Gemini | Kind::Acp => {
+            Kind::Command | Kind::Simulated | Kind::Codex | Kind::OpenCode | Kind::Acp => {
                 Box::<CommandAdapter>::default()
             }
         }

@@ -1,10 +1,12 @@
-//! Gemini CLI: what its chat files say, `tmp/PROJECT/chats/session-….jsonl` in its home.
+//! Gemini CLI: how it is run, what its stream says, and what its chat files say, `tmp/PROJECT/chats/session-….jsonl` in
+//! its home.
 //!
 //! A file is a header, then messages and patches; a message is written again, under the same id, when its tools
 //! have answered. A sub-agent has a file of its own, in a folder named after the session that invoked it. Older
 //! versions write one JSON document instead, which says the same.
 
 mod document;
+pub mod live;
 mod record;
 mod talk;
 mod trail;

@@ -126,8 +126,8 @@ impl Kind {
     /// Returns whether this build can run it.
     pub fn is_ready(self) -> bool {
         match self {
-            Self::Command | Self::Simulated | Self::Claude => true,
-            Self::Codex | Self::OpenCode | Self::Gemini | Self::Acp => false,
+            Self::Command | Self::Simulated | Self::Claude | Self::Gemini => true,
+            Self::Codex | Self::OpenCode | Self::Acp => false,
         }
     }
 
@@ -198,6 +198,9 @@ impl Kind {
                 "GOOGLE_CLOUD_LOCATION",
                 "GOOGLE_GENAI_USE_VERTEXAI",
                 "GOOGLE_APPLICATION_CREDENTIALS",
+                "GEMINI_MODEL",
+                "GEMINI_SANDBOX",
+                "GEMINI_CLI_HOME",
                 "GEMINI_CLI_NO_RELAUNCH",
             ],
         }
@@ -215,7 +218,10 @@ impl Kind {
                 report_usage: true,
                 report_cost: false,
             },
-            Self::Command | Self::Simulated | Self::Codex | Self::OpenCode | Self::Gemini | Self::Acp => {
+            Self::Gemini => {
+                Abilities { sub_agents: true, resume: true, report_usage: true, ..Abilities::default() }
+            }
+            Self::Command | Self::Simulated | Self::Codex | Self::OpenCode | Self::Acp => {
                 Abilities::default()
             }
         }

@@ -16,13 +16,13 @@ use crate::model::usage::Context;
 use crate::model::words::Field;
 
 /// The tool by which a sub-agent is invoked, and the one by which it says that it is done.
-const INVOKE: &str = "invoke_agent";
-const COMPLETE: &str = "complete_task";
+pub(super) const INVOKE: &str = "invoke_agent";
+pub(super) const COMPLETE: &str = "complete_task";
 /// How a message begins that only sets the scene.
-const SCENE: &str = "<session_context>";
+pub(super) const SCENE: &str = "<session_context>";
 
 /// What stands before the task in the prompt of some sub-agents.
-const OBJECTIVE: &str = "<objective>";
+pub(super) const OBJECTIVE: &str = "<objective>";
 
 /// Reads a chat file.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! The files that an agent's tool writes beside its streams: found where the adapter says, and read on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Component, Path, PathBuf};
@@ -22,6 +22,9 @@ const MOST_NAMES: usize = 100_000;
 #[derive(Default)]
 pub(super) struct Besides {
     known: BTreeMap<u32, Known>,
+    /// The files that were found by looking, and when that was done last.
+    found: BTreeSet<PathBuf>,
+    looked: Option<Instant>,
 }
 
 /// What is known of one file.
@@ -39,6 +42,17 @@ pub(super) struct Open {
 }
 
 impl Besides {
+    /// Returns the files that fit one of these patterns and were not found before.
+    pub fn look(&mut self, wanted: &[PathBuf], is_over: bool) -> Vec<PathBuf> {
+        let is_due = self.looked.is_none_or(|looked| looked.elapsed() >= LOOK_AGAIN);
+        if wanted.is_empty() || !(is_due || is_over) {
+            return Vec::new();
+        }
+        self.looked = Some(Instant::now());
+        let fitting = wanted.iter().flat_map(|pattern| all(pattern));
+        fitting.filter(|path| self.found.insert(path.clone())).collect()
+    }
+
     /// Opens a file at the place where reading goes on, if there is anything new in it.
     pub fn open(&mut self, beside: &Beside, at: u64, is_over: bool) -> Option<Open> {
         let now = Instant::now();
@@ -94,12 +108,18 @@ impl Open {
 /// Returns whether the tool has kept anything of the session that is to be gone on with.
 pub(super) fn is_there(run: &Run) -> bool {
     let brief = run.files.get(brief::FILE).and_then(|text| serde_json::from_str::<Brief>(text).ok());
-    let files = brief.map(|brief| brief.adapter().beside()).unwrap_or_default();
-    files.iter().any(|beside| first(&beside.pattern).is_some())
+    let Some(adapter) = brief.map(|brief| brief.adapter()) else { return false };
+    let patterns = adapter.beside().into_iter().map(|beside| beside.pattern).chain(adapter.wanted());
+    patterns.into_iter().any(|pattern| first(&pattern).is_some())
 }
 
-/// Returns the first file that fits a pattern. A `*` stands for any part of one name.
+/// Returns the first file that fits a pattern.
 fn first(pattern: &Path) -> Option<PathBuf> {
+    all(pattern).into_iter().next()
+}
+
+/// Returns the files that fit a pattern. A `*` stands for any part of one name.
+fn all(pattern: &Path) -> Vec<PathBuf> {
     let mut found = vec![PathBuf::new()];
     for part in pattern.components() {
         let wanted = match part {
@@ -111,7 +131,8 @@ fn first(pattern: &Path) -> Option<PathBuf> {
             Some(wanted) => found.iter().flat_map(|folder| fitting(folder, wanted)).collect(),
         };
     }
-    found.into_iter().find(|path| path.is_file())
+    found.retain(|path| path.is_file());
+    found
 }
 
 fn fitting(folder: &Path, wanted: &str) -> Vec<PathBuf> {
@@ -156,6 +177,27 @@ mod tests {
         std::fs::write(folder.join("agent-a71.jsonl"), "first\nmore\n").unwrap();
         assert_eq!(read(&mut besides), Some((6, b"more\n".to_vec())));
         assert_eq!(besides.folders(), [folder]);
+    }
+
+    #[test]
+    fn every_file_that_fits_is_found_once_when_it_has_come_to_be() {
+        let temp = tempfile::tempdir().unwrap();
+        let wanted = [temp.path().join("chats/s1/*.jsonl")];
+        let mut besides = Besides::default();
+        assert!(besides.look(&wanted, true).is_empty(), "there is not even a folder");
+        std::fs::create_dir_all(temp.path().join("chats/s1/folder.jsonl")).unwrap();
+        let write = |name: &str| {
+            let path = temp.path().join("chats/s1").join(name);
+            std::fs::write(&path, "x").unwrap();
+            path
+        };
+        let one = write("one.jsonl");
+        write("other.txt");
+        assert_eq!(besides.look(&wanted, true), [one]);
+        let two = write("two.jsonl");
+        assert!(besides.look(&wanted, false).is_empty(), "it was looked just now");
+        assert_eq!(besides.look(&wanted, true), [two]);
+        assert!(besides.look(&wanted, true).is_empty());
     }
 
     #[test]
