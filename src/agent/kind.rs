@@ -131,6 +131,17 @@ impl Kind {
         }
     }
 
+    /// Returns what it is told to go on with a session of its own: Gemini CLI forgets what it was asked last when its
+    /// provider did not answer that.
+    pub fn go_on(self, prompt: &str, task: &str) -> String {
+        match self {
+            Self::Gemini => format!("{prompt}\nThis is the task:\n\n{task}"),
+            Self::Command | Self::Simulated | Self::Claude | Self::Codex | Self::OpenCode | Self::Acp => {
+                prompt.to_owned()
+            }
+        }
+    }
+
     /// Returns whether something can be said to it while it runs, whatever its configuration says.
     pub fn listens(self) -> bool {
         matches!(self, Self::Simulated) || self.abilities().tell

@@ -169,7 +169,7 @@ fn a_cancel_in_the_middle_of_a_shell_command_leaves_no_process_and_no_request() 
 }
 
 /// Returns the command line and the working folder of every process.
-fn processes() -> Vec<String> {
+pub fn processes() -> Vec<String> {
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     all.filter_map(|entry| {
         let line = std::fs::read(entry.path().join("cmdline")).ok()?;

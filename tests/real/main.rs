@@ -8,6 +8,7 @@
 
 mod claude;
 mod deck;
+mod gemini;
 mod place;
 mod speaks;
 mod totals;
