@@ -53,7 +53,7 @@ impl Tool for Gemini {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn root(&self) -> &Path {

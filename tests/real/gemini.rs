@@ -172,23 +172,43 @@ fn an_engine_killed_while_gemini_works_loses_nothing() {
 #[test]
 fn a_limit_of_gemini_that_says_when_it_is_over_is_waited_for_and_costs_no_retry() {
     let Some(deck) = deck() else { return };
+    // It forgets a task that it could not even begin, and is then begun anew.
     let script = json!([{ "text": "At last.", "usage": used(10, 3), "error": {
         "status": 429, "type": "RESOURCE_EXHAUSTED", "message": "Quota exceeded. Please retry in 2s.", "times": 1,
     } }]);
     let id = delegate(&deck, "Wait.", &script);
     assert_eq!(deck.end_of(&id), "done", "{}", deck.told());
-    let events = std::fs::read_dir(deck.place.work().join(".quarterdeck/sessions")).unwrap().flatten();
-    let briefs: Vec<Value> = events
-        .filter_map(|folder| {
-            serde_json::from_slice(&std::fs::read(folder.path().join("agent.json")).ok()?).ok()
-        })
-        .collect();
-    assert_eq!(briefs.len(), 2, "it ran twice");
-    assert_eq!(briefs[0]["session"], briefs[1]["session"], "the second went on with the first one's session");
+    assert_eq!(sessions(&deck).len(), 2, "it ran twice");
     let nodes = deck.nodes();
     let step = node(&nodes, &format!("{id}/st-1")).unwrap();
     assert_eq!(step["result"]["summary"], "At last.");
     assert_eq!(own(step), charged(&[(10, 3)]));
+}
+
+/// Returns the ids that the tool gave the sessions.
+fn sessions(deck: &Deck) -> Vec<Value> {
+    let folders = std::fs::read_dir(deck.place.work().join(".quarterdeck/sessions")).unwrap().flatten();
+    let read = |path: std::path::PathBuf| serde_json::from_slice::<Value>(&std::fs::read(path).ok()?).ok();
+    folders.filter_map(|folder| Some(read(folder.path().join("agent.json"))?["session"].clone())).collect()
+}
+
+#[test]
+fn a_retry_of_gemini_goes_on_with_its_own_session() {
+    let Some(deck) = deck() else { return };
+    let script = json!([
+        { "text": "Once.", "tools": [shell("echo once >> ran")], "usage": used(10, 3) },
+        { "text": "Went on.", "usage": used(12, 3),
+          "error": { "status": 500, "type": "INTERNAL", "message": "Not now.", "times": 1 } },
+    ]);
+    let id = delegate(&deck, "Do it.", &script);
+    assert_eq!(deck.end_of(&id), "failed", "{}", deck.told());
+    deck.ok(&["retry", &format!("{id}/st-1")]);
+    deck.wait("the end of the second attempt", |nodes| (node(nodes, &id)?["status"] == "done").then_some(()));
+    let [one, two] = sessions(&deck).try_into().unwrap_or_else(|all| panic!("{all:?}\n{}", deck.told()));
+    assert_eq!(one, two, "the second went on with the first one's session");
+    let nodes = deck.nodes();
+    let step = node(&nodes, &format!("{id}/st-1")).unwrap();
+    assert_eq!((&step["attempt"], &step["result"]["summary"]), (&json!(2), &json!("Went on.")));
 }
 
 #[test]

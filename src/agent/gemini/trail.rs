@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::record::{Call, Header, Message, Patch, Record};
-use super::{TOOL, key};
+use super::{TOOL, answer_of, key};
 use crate::agent::excerpt;
 use crate::agent::lines::Line;
 use crate::agent::trail::{Beside, Lasts, SILENT, Said, Trail, silence};
@@ -141,7 +141,7 @@ impl Chat {
         let Some(session) = self.session.clone() else { return };
         let mut voice = Voice { at: self.at, session: &session, say };
         if self.is_subagent {
-            voice.returns(summary);
+            voice.returns(&answer_of(summary));
             voice.stands("completed", None);
             self.is_running = false;
         } else if let Some(title) = excerpt::title(summary) {

@@ -6,9 +6,10 @@ use std::os::unix::fs::FileExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::agent::Beside;
 use crate::agent::brief::{self, Brief};
+use crate::agent::log::Origin;
 use crate::agent::run::Run;
+use crate::agent::{Adapter, Beside, Input};
 
 /// How much of a file is read in one turn, and at once.
 const BUDGET: usize = 512 * 1024;
@@ -108,9 +109,20 @@ impl Open {
 /// Returns whether the tool has kept anything of the session that is to be gone on with.
 pub(super) fn is_there(run: &Run) -> bool {
     let brief = run.files.get(brief::FILE).and_then(|text| serde_json::from_str::<Brief>(text).ok());
-    let Some(adapter) = brief.map(|brief| brief.adapter()) else { return false };
-    let patterns = adapter.beside().into_iter().map(|beside| beside.pattern).chain(adapter.wanted());
-    patterns.into_iter().any(|pattern| first(&pattern).is_some())
+    let Some(mut adapter) = brief.map(|brief| brief.adapter()) else { return false };
+    let is_there = adapter.beside().iter().any(|beside| first(&beside.pattern).is_some());
+    let wanted: Vec<PathBuf> = adapter.wanted().iter().flat_map(|pattern| all(pattern)).collect();
+    is_there || wanted.iter().any(|path| tells(adapter.as_mut(), path))
+}
+
+/// Returns whether a file that was found tells of anything: a tool may begin a file, and go on only with one in which
+/// somebody answered.
+fn tells(adapter: &mut dyn Adapter, path: &Path) -> bool {
+    adapter.found(path);
+    let beside = adapter.beside().into_iter().find(|beside| beside.pattern == path);
+    let (Some(beside), Ok(bytes)) = (beside, std::fs::read(path)) else { return false };
+    let input = Input::Bytes { origin: Origin::Beside(beside.nth), offset: 0, bytes: &bytes };
+    !adapter.step(input).log.is_empty()
 }
 
 /// Returns the first file that fits a pattern.
@@ -198,6 +210,29 @@ mod tests {
         assert!(besides.look(&wanted, false).is_empty(), "it was looked just now");
         assert_eq!(besides.look(&wanted, true), [two]);
         assert!(besides.look(&wanted, true).is_empty());
+    }
+
+    #[test]
+    fn a_session_in_which_nobody_answered_is_not_gone_on_with() {
+        let temp = tempfile::tempdir().unwrap();
+        let session = "0a0b0c0d-0000-8000-8000-000000000001".to_owned();
+        let brief = Brief {
+            session: Some(session.clone()),
+            home: Some(temp.path().to_owned()),
+            ..Brief::of(crate::agent::kind::Kind::Gemini)
+        };
+        let files = [(brief::FILE.to_owned(), serde_json::to_string(&brief).unwrap())].into();
+        let run = Run { files, ..Run::default() };
+        assert!(!is_there(&run), "there is no file");
+        let chats = temp.path().join("tmp/project/chats");
+        std::fs::create_dir_all(&chats).unwrap();
+        let header = format!("{{\"sessionId\":{session:?},\"kind\":\"main\"}}\n");
+        let file = chats.join("session-2026-11-17T14-40-0a0b0c0d.jsonl");
+        std::fs::write(&file, &header).unwrap();
+        assert!(!is_there(&run), "the tool would not find it");
+        let answer = r#"{"id":"m1","type":"gemini","content":"Hello","tokens":{"input":1,"output":1}}"#;
+        std::fs::write(&file, format!("{header}{answer}\n")).unwrap();
+        assert!(is_there(&run));
     }
 
     #[test]

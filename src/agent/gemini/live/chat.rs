@@ -1,5 +1,6 @@
 //! What the chat files tell that the stream does not: thoughts, what each message used, and all of the sub-agents.
 
+use super::super::answer_of;
 use super::super::record::{Call, Header, Message, Record};
 use super::super::trail::{OBJECTIVE, SCENE};
 use super::{COMPLETE, GeminiAdapter, INVOKE, Made, hear, parent};
@@ -171,11 +172,4 @@ impl GeminiAdapter {
             tokens,
         }))
     }
-}
-
-/// Returns what a sub-agent's answer says: one of a single text is that text.
-fn answer_of(summary: &str) -> String {
-    let read = serde_json::from_str::<std::collections::BTreeMap<String, serde_json::Value>>(summary);
-    let only = read.ok().filter(|fields| fields.len() == 1).and_then(|fields| fields.into_values().next());
-    only.as_ref().and_then(serde_json::Value::as_str).unwrap_or(summary).to_owned()
 }
