@@ -209,7 +209,9 @@ impl Desk {
     /// Reads the files that the agent's tool writes itself; returns whether all were read to their end.
     fn read_besides(&mut self, is_over: bool, news: &mut News) -> bool {
         let found = self.besides.look(&self.adapter.wanted(), is_over);
-        found.iter().for_each(|path| self.adapter.found(path));
+        for path in &found {
+            self.adapter.found(path);
+        }
         // What was found may tell of more.
         let mut all_ended = found.is_empty();
         for beside in self.adapter.beside() {

@@ -124,10 +124,9 @@ impl GeminiAdapter {
         let agent = call.agent_id.as_deref().filter(|_| call.name == INVOKE).map(AgentId::from);
         let Some(agent) = agent.filter(|agent| self.is_at_work(agent)) else { return };
         let status = match (call.status.as_deref(), call.termination()) {
-            (_, Some("GOAL")) => Status::Done,
+            (_, Some("GOAL")) | (Some("success"), None) => Status::Done,
             (_, Some("ABORTED")) | (Some("cancelled"), _) => Status::Cancelled,
             (_, Some("TIMEOUT")) => Status::TimedOut,
-            (Some("success"), None) => Status::Done,
             _ => Status::Failed,
         };
         let text = hear::cut(call.answer().unwrap_or_default());

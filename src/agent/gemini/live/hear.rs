@@ -26,7 +26,7 @@ pub(super) struct Words {
 impl GeminiAdapter {
     /// Takes a line if it goes on with what is being said; else tells what was said so far.
     pub(super) fn goes_on(&mut self, line: &Line, step: &mut Step) -> bool {
-        let value = serde_json::from_slice::<Value>(&line.bytes).unwrap_or_default();
+        let value = &serde_json::from_slice::<Value>(&line.bytes).unwrap_or_default();
         let is_piece = value["type"] == "message" && value["role"] == "assistant" && line.cut == 0;
         if !is_piece {
             self.flush(step);
@@ -102,7 +102,8 @@ impl GeminiAdapter {
 pub(super) fn words_of(text: &str) -> (Option<u64>, String) {
     let inner = text.find('{').and_then(|at| text.get(at..));
     let read = |text: &str| serde_json::Deserializer::from_str(text).into_iter::<Value>().next()?.ok();
-    let Some(error) = inner.and_then(read).map(|value| value["error"].clone()).filter(Value::is_object)
+    let read = inner.and_then(read);
+    let Some(error) = read.as_ref().and_then(|value| value.get("error")).filter(|error| error.is_object())
     else {
         return (None, text.to_owned());
     };

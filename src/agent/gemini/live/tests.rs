@@ -169,7 +169,9 @@ fn whoever_goes_on_after_a_crash_tells_nothing_twice() {
             continue;
         }
         let mut second = adapter();
-        before.iter().for_each(|line| second.recall(line));
+        for line in before {
+            second.recall(line);
+        }
         let mut again = Vec::new();
         let next =
             |origin| before.iter().filter(|line| line.from.origin == origin).map(|line| line.from.next).max();
@@ -292,7 +294,9 @@ fn pieces(origin: Origin, text: &[u8], cuts: &[usize]) -> Vec<LogLine> {
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (text.len() + 1)).collect();
     cuts.sort_unstable();
     let (mut adapter, mut from, mut log) = (adapter(), 0, Vec::new());
-    files().iter().for_each(|(path, _)| adapter.found(path));
+    for (path, _) in files() {
+        adapter.found(&path);
+    }
     for cut in cuts.into_iter().chain([text.len()]) {
         let bytes = &text[from..cut];
         log.extend(adapter.step(Input::Bytes { origin, offset: from as u64, bytes }).log);
