@@ -18,6 +18,7 @@ pub mod log;
 pub mod opencode;
 pub mod run;
 pub mod simulated;
+pub mod skim;
 pub mod trail;
 mod uuid;
 mod wire;

@@ -56,6 +56,11 @@ impl Natives {
         Self { homes, scope, prices: Arc::new(prices), projects, omc_state_dir, warnings }
     }
 
+    /// Returns the day of which the prices are, and how many models have one.
+    pub fn price_table(&self) -> (&str, usize) {
+        (&self.prices.date, self.prices.len())
+    }
+
     /// Makes the feeds, numbered from `first` on.
     pub fn feeds(&self, first: u16) -> Vec<Box<dyn Feed>> {
         let mut feeds: Vec<Box<dyn Feed>> = Vec::new();
@@ -74,7 +79,7 @@ impl Natives {
         if let Some(tool) = OpenCode::new(&self.homes, scope(), number(3), prices()) {
             feeds.push(Box::new(tool));
         }
-        feeds.push(Box::new(Processes::new(self.whose_processes(), number(4))));
+        feeds.push(Box::new(Processes::new(self.whose_processes(), self.homes.clone(), number(4))));
         for (nth, project) in (0..).zip(&self.projects) {
             let around = Around { home: self.homes.home.clone(), omc_state_dir: self.omc_state_dir.clone() };
             let first = number(5 + SOURCES.saturating_mul(nth));
