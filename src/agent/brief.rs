@@ -11,6 +11,7 @@ use super::Adapter;
 use super::claude::live::ClaudeAdapter;
 use super::codex::live::CodexAdapter;
 use super::command::CommandAdapter;
+use super::gemini::live::GeminiAdapter;
 use super::kind::Kind;
 
 /// The file's name.
@@ -61,10 +62,9 @@ impl Brief {
         match self.kind {
             Kind::Claude => Box::new(ClaudeAdapter::new(self.clone())),
             Kind::Codex => Box::new(CodexAdapter::new(self.clone())),
+            Kind::Gemini => Box::new(GeminiAdapter::new(self.clone())),
             // The others cannot be started yet; a session of theirs is of a later release, and read as it comes.
-            Kind::Command | Kind::Simulated | Kind::OpenCode | Kind::Gemini | Kind::Acp => {
-                Box::<CommandAdapter>::default()
-            }
+            Kind::Command | Kind::Simulated | Kind::OpenCode | Kind::Acp => Box::<CommandAdapter>::default(),
         }
     }
 }

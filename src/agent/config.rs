@@ -129,7 +129,7 @@ pub enum Misconfigured {
     )]
     NoModel,
     /// A kind that this build knows by name only.
-    #[error("this version cannot run {} agents yet.\nThere are: claude, codex, command, simulated.", .0.as_str())]
+    #[error("this version cannot run {} agents yet.\nThere are: claude, codex, gemini, command, simulated.", .0.as_str())]
     NotYet(Kind),
     /// A shell line has no place for the arguments that the tool needs.
     #[error(
@@ -188,7 +188,8 @@ impl AgentConfig {
             Kind::Command | Kind::Simulated => self.run_command(ask, run),
             Kind::Claude => self.run_tool(run, |run| live::run(self, ask, run)),
             Kind::Codex => self.run_tool(run, |run| codex::live::run(self, ask, run)),
-            Kind::OpenCode | Kind::Gemini | Kind::Acp => Err(Misconfigured::NotYet(self.kind)),
+            Kind::Gemini => self.run_tool(run, |run| super::gemini::live::run(self, ask, run)),
+            Kind::OpenCode | Kind::Acp => Err(Misconfigured::NotYet(self.kind)),
         }
     }
 

@@ -11,6 +11,7 @@ mod beside;
 mod carry;
 mod cut;
 mod desk;
+mod limits;
 mod log;
 mod news;
 mod returned;

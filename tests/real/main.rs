@@ -9,6 +9,7 @@
 mod claude;
 mod codex;
 mod deck;
+mod gemini;
 mod place;
 mod speaks;
 mod totals;

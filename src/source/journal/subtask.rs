@@ -125,10 +125,10 @@ impl Teller<'_> {
             keys = keys.and(NodeKey::ToolUse(call.into()));
         }
         if let Some(tool) = data.tool {
-            let id = data.agent_id.as_str();
-            keys = keys.and(NodeKey::CliAgent(tool.as_str().into(), id.into()));
-            // To some tools a sub-agent is a session like any other, and its own file tells of it so.
-            keys = keys.and(NodeKey::CliSession(tool.as_str().into(), id.into()));
+            // Only Claude Code's sub-agents are no sessions of their own.
+            let own =
+                if tool == crate::agent::claude::TOOL { NodeKey::CliAgent } else { NodeKey::CliSession };
+            keys = keys.and(own(tool.into(), data.agent_id.as_str().into()));
         }
         if let (Some(delegation), Some(subtask)) = (&data.delegation_id, &data.subtask_id) {
             let around = step(delegation, subtask, Some(&data.session_id));
