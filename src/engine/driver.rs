@@ -8,6 +8,7 @@
 
 mod answering;
 mod beside;
+mod callbacks;
 mod carry;
 mod cut;
 mod desk;
@@ -99,6 +100,7 @@ pub struct Driver {
     /// Until when each provider takes nothing more, as their agents told.
     limited: BTreeMap<String, Stamp>,
     trees: trees::Trees,
+    callers: callbacks::Callers,
     /// Some agent printed more than is read in one turn.
     behind: bool,
     watch: Watch,
@@ -186,6 +188,7 @@ impl Driver {
             swept: channel(),
             limited,
             trees: trees::Trees::default(),
+            callers: callbacks::Callers::new(watch.bell()),
             behind: false,
             watch,
             rang: true,
@@ -272,6 +275,7 @@ impl Driver {
         self.last_tidy = Some(Instant::now());
         self.renew_config();
         self.tell_tasks();
+        self.hear_callers();
         let kernel = &self.kernel;
         self.timers.retain(|key, (_, epoch)| kernel.awaits(key, *epoch));
         let now = now();

@@ -77,7 +77,7 @@ impl Teller<'_> {
         if let Some(quality) = data.quality {
             self.node(keys.clone(), NodeFact::Quality(quality));
         }
-        let end = StatusReport { attempt: data.attempt, ..ended(FIELD, data.status) };
+        let end = StatusReport { attempt: data.attempt, why: data.reason, ..ended(FIELD, data.status) };
         self.status(&keys, end, name);
     }
 
