@@ -10,6 +10,7 @@ mod claude;
 mod codex;
 mod deck;
 mod gemini;
+mod hook;
 mod place;
 mod speaks;
 mod totals;

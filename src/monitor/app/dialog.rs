@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use tui_input::Input;
 
-use crate::control::{Control, Signalled, Target};
+use crate::control::{Control, Held, Signalled, Target};
 use crate::model::NodeIx;
 use crate::model::id::QuestionId;
 use crate::model::key::SourceId;
@@ -50,6 +50,8 @@ pub enum Purpose {
     Answer(Target, QuestionId),
     /// Signals to these processes.
     Signal(Control, Vec<Signalled>),
+    /// Word for the hooks of these.
+    Hold(Control, Vec<Held>),
     /// A task for the engine of this source, where it is known which.
     Delegate(Option<SourceId>),
     /// Where to keep a setting.

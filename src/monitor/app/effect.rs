@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::agent::log::Entry;
 use crate::config::Layer;
 use crate::config::keys::Key;
-use crate::control::{Control, Signalled, Target};
+use crate::control::{Control, Held, Signalled, Target};
 use crate::model::command::Command;
 use crate::model::id::{CommandId, SessionId};
 use crate::model::key::SourceId;
@@ -27,6 +27,12 @@ pub enum Effect {
         id: CommandId,
         what: Control,
         process: Signalled,
+    },
+    /// Leave word for the hook of a session that no engine of ours runs.
+    Hold {
+        id: CommandId,
+        what: Control,
+        held: Held,
     },
     /// Ask what commands would touch.
     Preview {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::ask::{AGENT, AGENTS, BY, HOW, MODEL, NAMED, PATTERN, REASON, RESULT, TEXT};
 use super::{Exported, Form, Format, Purpose, cancel, failure, proposal};
 use crate::config::keys::{Key, find};
-use crate::control::{Control, Signalled, Target};
+use crate::control::{Control, Held, Signalled, Target};
 use crate::model::NodeIx;
 use crate::model::command::{Answer, PauseMode, Verb};
 use crate::model::key::SourceId;
@@ -18,6 +18,8 @@ use serde_json::Value;
 pub enum Asked {
     /// A signal to each.
     Signals(Control, Vec<Signalled>),
+    /// Word for the hook of each.
+    Holds(Control, Vec<Held>),
     /// One command each.
     Commands(Vec<(Target, Verb)>),
     Delegate(Option<SourceId>, Handover),
@@ -74,6 +76,7 @@ pub fn read(form: &Form) -> Result<Asked, String> {
             Ok(Asked::Commands(vec![(target.clone(), verb)]))
         }
         Purpose::Signal(control, processes) => Ok(Asked::Signals(*control, processes.clone())),
+        Purpose::Hold(control, hooked) => Ok(Asked::Holds(*control, hooked.clone())),
         Purpose::Delegate(source) => delegate(form).map(|handover| Asked::Delegate(*source, handover)),
         Purpose::Save(setting) => {
             let place = form.chosen(HOW).unwrap_or("session");

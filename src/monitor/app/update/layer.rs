@@ -291,6 +291,7 @@ fn finish(ui: &mut Ui, cx: Ctx<'_>, form: Form) -> Vec<Effect> {
             commands.into_iter().map(|(target, verb)| control::send(ui, cx, &target, verb)).collect()
         }
         Ok(Asked::Signals(what, processes)) => control::signal(ui, cx, what, processes),
+        Ok(Asked::Holds(what, hooked)) => control::hold(ui, cx, what, hooked),
         Ok(Asked::Delegate(source, handover)) => vec![Effect::Delegate(source, Box::new(handover))],
         Ok(Asked::Save { place }) => super::settings::save(ui, cx, place),
         Ok(Asked::Configure { key, value, place }) => super::settings::change(ui, cx, key, value, place),
