@@ -20,4 +20,6 @@ mod select;
 pub mod settings;
 pub mod slash;
 pub mod task;
+pub mod template;
+pub mod verdict;
 pub mod words;

@@ -13,6 +13,7 @@ use super::{CliError, Outcome, Place, ask, now, print, warn, working_folder};
 use crate::config::tasks::{self, Task};
 use crate::config::{Config, Effective, Layer, find_program};
 use crate::decide;
+use crate::decide::pattern::{Cast, MOST_ROUNDS};
 use crate::decide::plan::{Plan, Wanted};
 use crate::decide::settings::Settings;
 use crate::model::command::{Limits, Pattern, Receipt, ReceiptState, Spec, StepSpec, Verb};
@@ -35,22 +36,26 @@ pub(super) struct Delegate {
     /// What is to be done, or the id of a task in tasks.json; with several, one step each.
     #[arg(required_unless_present_any = ["plan", "task_id"])]
     task: Vec<String>,
-    /// The agent, by its name in quarterdeck.toml.
-    #[arg(long)]
-    agent: Option<String>,
+    /// The agent, by its name in quarterdeck.toml; with several, each takes a step in turn.
+    #[arg(long, value_delimiter = ',')]
+    agent: Vec<String>,
     /// The task of tasks.json that this is, by its id: it is linked there, and updated when this ends.
     #[arg(long, value_name = "ID")]
     task_id: Option<String>,
-    /// How the steps hang together: parallel (as the settings say, at first), sequential or direct.
+    /// How the steps hang together: parallel (as the settings say, at first), sequential, debate, review, ensemble or
+    /// direct.
     #[arg(long, short, value_parser = pattern)]
     pattern: Option<Pattern>,
+    /// How many rounds a debate or a review has.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ROUNDS)))]
+    rounds: Option<u32>,
     /// One step, whatever the decision says.
     #[arg(long, conflicts_with_all = ["pattern", "plan"])]
     direct: bool,
     /// How many levels it may have, itself included, 1 to 5.
     #[arg(long, short, value_name = "LEVELS", value_parser = clap::value_parser!(u32).range(1..=5))]
     depth: Option<u32>,
-    /// How many agents may work at once.
+    /// How many agents may work at once; of an ensemble, how many answer.
     #[arg(long, short)]
     agents: Option<u32>,
     /// How many tokens it may use, with all below it.
@@ -127,12 +132,7 @@ pub(super) struct Direct {
 }
 
 fn pattern(text: &str) -> Result<Pattern, String> {
-    match text {
-        "parallel" => Ok(Pattern::Parallel),
-        "sequential" => Ok(Pattern::Sequential),
-        "direct" => Ok(Pattern::Direct),
-        _ => Err("there are: parallel, sequential, direct".into()),
-    }
+    Pattern::from_name(text).ok_or_else(|| format!("there are: {}", Pattern::names()))
 }
 
 fn isolation(text: &str) -> Result<Isolation, String> {
@@ -157,16 +157,14 @@ impl Delegate {
             settings.lay(Layer::Task, &task.config.values);
         }
         let mut spec = match &self.plan {
-            Some(path) => plan(path, &settings.limits())?,
-            None => self.weighed(folder, config, &settings, task.as_ref()),
+            Some(path) => plan(path, &settings)?,
+            None => self.weighed(folder, config, &settings, task.as_ref())?,
         };
         spec.propose |= self.propose || task.is_some() && settings.switch("subtaskApproval");
         let own_mode = settings.get("mode").filter(|mode| mode.layer == Layer::Task);
         spec.mode = own_mode.and_then(|mode| mode.value.as_str().map(str::to_owned)).or(spec.mode);
         spec.task_id = task.map(|task| task.id.into()).or(spec.task_id);
-        for step in spec.subtasks.iter_mut().filter(|step| step.agent.is_none()) {
-            step.agent.clone_from(&self.agent);
-        }
+        self.cast(None).assign(&mut spec.subtasks);
         // What is said here counts more than what the plan says.
         let limits = &mut spec.limits;
         limits.max_concurrent = self.agents.or(limits.max_concurrent);
@@ -183,6 +181,12 @@ impl Delegate {
         Ok(spec)
     }
 
+    /// Returns who takes part, and how large a pattern is to be; the agents of an ensemble are its answers.
+    fn cast(&self, pattern: Option<Pattern>) -> Cast {
+        let answers = self.agents.filter(|_| pattern == Some(Pattern::Ensemble));
+        Cast { rounds: self.rounds, answers, agents: self.agent.clone() }
+    }
+
     /// Weighs what is to be done, and makes its steps: one each where several tasks are given, as the decision says of
     /// one.
     fn weighed(
@@ -191,7 +195,7 @@ impl Delegate {
         config: &Config,
         settings: &Effective,
         task: Option<&Task>,
-    ) -> Spec {
+    ) -> Result<Spec, String> {
         let limits = settings.limits();
         let deciding =
             Settings { agents: config.deciding().agents, ..crate::config::decide::deciding(settings) };
@@ -199,29 +203,37 @@ impl Delegate {
             (Some(task), [] | [_]) => (about(task), task.prompt()),
             (_, [only]) => (decide::task::Task::from_text(only), only.clone()),
             (_, several) => {
-                // A pattern that this engine cannot run is left to whoever can.
-                let by_default = || pattern(&settings.word("patterns.default")).ok();
-                return Spec {
+                if let Some(woven) = self.pattern.filter(|pattern| pattern.is_woven()) {
+                    let count = several.len();
+                    return Err(format!(
+                        "The pattern {woven} is for one task, and here are {count}.\nPut them into one text."
+                    ));
+                }
+                // A pattern that makes its own steps is not what several steps are for.
+                let by_default = pattern(&settings.word("patterns.default"));
+                let by_default = by_default.ok().filter(|pattern| !pattern.is_woven());
+                return Ok(Spec {
                     title: several.first().map(|task| title(task)),
-                    pattern: self.pattern.or_else(by_default).unwrap_or_default(),
+                    pattern: self.pattern.or(by_default).unwrap_or_default(),
                     subtasks: (1..).zip(several).map(|(nth, task)| step(nth, task, None)).collect(),
                     limits,
                     ..Spec::default()
-                };
+                });
             }
         };
         let own = settings.get("patterns.default").filter(|one| one.layer >= Layer::Task);
-        let own = own.and_then(|own| decide::pattern::Pattern::from_name(own.value.as_str()?));
-        let asked = self.pattern.and_then(|pattern| decide::pattern::Pattern::from_name(pattern.as_str()));
-        let direct = self.direct.then_some(decide::pattern::Pattern::Direct);
-        let wanted = Wanted { pattern: direct.or(asked).or(own) };
-        let mut made = decide::plan::plan(&about, &whole, wanted, &deciding, now());
-        let is_direct = wanted.pattern == Some(decide::pattern::Pattern::Direct);
-        let planner = settings.name("planner").filter(|_| !is_direct && !self.dry_run);
+        let own = own.and_then(|own| Pattern::from_name(own.value.as_str()?));
+        let direct = self.direct.then_some(Pattern::Direct);
+        let pattern = direct.or(self.pattern).or(own);
+        // The decision may come to an ensemble, too.
+        let cast = self.cast(pattern.or(Some(Pattern::Ensemble)));
+        let mut made = decide::plan::plan(&about, &whole, &Wanted { pattern, cast }, &deciding, now());
+        let is_split = pattern != Some(Pattern::Direct) && !made.pattern.is_woven();
+        let planner = settings.name("planner").filter(|_| is_split && !self.dry_run);
         if let Some(planner) = planner {
             made = super::planner::ask(folder, (&planner, &limits), made, &whole, &deciding);
         }
-        Spec { title: Some(title(&whole)), limits, ..spec_of_plan(made, config) }
+        Ok(Spec { title: Some(title(&whole)), limits, ..spec_of_plan(made, config) })
     }
 
     /// Returns the task of tasks.json that is meant: the one that is named, or whose id is all that is said.
@@ -264,9 +276,9 @@ impl Direct {
         let config = super::config::whole(&folder)?;
         let limits = config.settings().limits();
         let subtasks = vec![step(1, &self.task, self.agent.as_deref())];
-        let (about, wanted) = (decide::task::Task::from_text(&self.task), decide::pattern::Pattern::Direct);
-        let wanted = Wanted { pattern: Some(wanted) };
-        let made = decide::plan::plan(&about, &self.task, wanted, &config.deciding(), now());
+        let about = decide::task::Task::from_text(&self.task);
+        let wanted = Wanted { pattern: Some(Pattern::Direct), ..Wanted::default() };
+        let made = decide::plan::plan(&about, &self.task, &wanted, &config.deciding(), now());
         let spec = Spec {
             decision: Some(Box::new(made.decision)),
             title: Some(self.title.unwrap_or_else(|| title(&self.task))),
@@ -290,7 +302,7 @@ fn about(task: &Task) -> decide::task::Task {
 }
 
 /// Reads a plan: JSON, or TOML where the file's name says so.
-fn plan(path: &Path, otherwise: &Limits) -> Result<Spec, Box<dyn std::error::Error>> {
+fn plan(path: &Path, settings: &Effective) -> Result<Spec, Box<dyn std::error::Error>> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
     let is_toml = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("toml"));
@@ -299,8 +311,10 @@ fn plan(path: &Path, otherwise: &Limits) -> Result<Spec, Box<dyn std::error::Err
     } else {
         serde_json::from_str(&text).map_err(|error| error.to_string())
     };
+    let patterns = crate::config::decide::deciding(settings).patterns;
+    let otherwise = serve::plan::Otherwise { limits: settings.limits(), patterns };
     Ok(fields
-        .and_then(|fields| serve::plan::read(fields, otherwise))
+        .and_then(|fields| serve::plan::read_file(fields, &otherwise))
         .map_err(|error| format!("{shown} is no plan: {error}"))?)
 }
 
@@ -345,12 +359,14 @@ fn spec_of_plan(plan: Plan, config: &Config) -> Spec {
 
 /// Returns what a dialog asks for, weighed and split by the settings that hold there.
 pub(super) fn spec_of(handover: &Handover, config: &Config) -> Result<Spec, String> {
-    // Only what the engine can run may be asked for.
-    let asked = handover.pattern.as_deref().map(pattern).transpose()?;
-    let asked = asked.and_then(|pattern| decide::pattern::Pattern::from_name(pattern.as_str()));
+    let pattern = handover.pattern.as_deref().map(pattern).transpose()?;
     let about = decide::task::Task::from_text(&handover.text);
-    let made =
-        decide::plan::plan(&about, &handover.text, Wanted { pattern: asked }, &config.deciding(), now());
+    let agents = handover.agent.iter().flat_map(|names| names.split(','));
+    let agents: Vec<String> =
+        agents.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
+    let cast = Cast { rounds: handover.rounds, answers: handover.agents, agents };
+    let wanted = Wanted { pattern, cast };
+    let made = decide::plan::plan(&about, &handover.text, &wanted, &config.deciding(), now());
     let limits = config.settings().limits();
     let mut spec = Spec {
         title: Some(title(&handover.text)),
@@ -362,8 +378,10 @@ pub(super) fn spec_of(handover: &Handover, config: &Config) -> Result<Spec, Stri
         },
         ..spec_of_plan(made, config)
     };
-    for step in &mut spec.subtasks {
-        step.agent = handover.agent.clone().or(step.agent.take());
+    if !spec.pattern.is_woven() && !wanted.cast.agents.is_empty() {
+        // Who is named does it, whoever was suggested.
+        spec.subtasks.iter_mut().for_each(|step| step.agent = None);
+        wanted.cast.assign(&mut spec.subtasks);
     }
     Ok(spec)
 }
@@ -431,6 +449,11 @@ fn prepare(
 fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
     let json = then.json;
     let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
+    if let Some(decision) = &spec.decision {
+        for what in decide::plan::warnings(decision) {
+            warn(&format!("warning: {what}"));
+        }
+    }
     let (id, command) = prepare(&folder, spec)?;
     let agents = agents_of(&command.verb);
     let receipt = ask::send(&folder, &command, PATIENCE)?;

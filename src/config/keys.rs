@@ -42,6 +42,8 @@ const TOKENS: Kind = Kind::Whole { least: 1, most: 1_000_000_000_000, unit: "tok
 /// Thirty days at most.
 const TIME: Kind = Kind::Whole { least: 1_000, most: 2_592_000_000, unit: "ms" };
 
+const ROUNDS: Kind = Kind::Whole { least: 1, most: 9, unit: "rounds" };
+
 const fn whole(least: u64, most: u64, unit: &'static str) -> Kind {
     Kind::Whole { least, most, unit }
 }
@@ -124,6 +126,14 @@ pub const KEYS: &[Key] = &[
         r#""parallel""#,
         "How steps hang together where nothing speaks for another way.",
     ),
+    key("patterns.debateRounds", ROUNDS, "3", "How many rounds a debate has; the last one is its synthesis."),
+    key(
+        "patterns.reviewRounds",
+        ROUNDS,
+        "3",
+        "How often something is reviewed at most, until it is approved.",
+    ),
+    key("patterns.ensembleAnswers", whole(1, 9, "answers"), "3", "How many agents answer before one judges."),
     key(
         "patterns.hints.parallel",
         Kind::Words,

@@ -8,9 +8,11 @@
 
 mod answering;
 mod beside;
+mod callbacks;
 mod carry;
 mod cut;
 mod desk;
+mod limits;
 mod log;
 mod news;
 mod returned;
@@ -100,6 +102,7 @@ pub struct Driver {
     /// Until when each provider takes nothing more, as their agents told.
     limited: BTreeMap<String, Stamp>,
     trees: trees::Trees,
+    callers: callbacks::Callers,
     /// Some agent printed more than is read in one turn.
     behind: bool,
     watch: Watch,
@@ -188,6 +191,7 @@ impl Driver {
             swept: channel(),
             limited,
             trees: trees::Trees::default(),
+            callers: callbacks::Callers::new(watch.bell()),
             behind: false,
             watch,
             rang: true,
@@ -274,6 +278,7 @@ impl Driver {
         self.last_tidy = Some(Instant::now());
         self.renew_config();
         self.tell_tasks();
+        self.hear_callers();
         let kernel = &self.kernel;
         self.timers.retain(|key, (_, epoch)| kernel.awaits(key, *epoch));
         let now = now();

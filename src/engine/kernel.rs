@@ -28,6 +28,7 @@ mod schedule;
 mod settle;
 pub mod spec;
 pub mod state;
+mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -128,7 +128,9 @@ impl Driver {
         } else {
             Vec::new()
         };
+        let calls = self.calls(Seq(first), &events);
         let _ = self.book.write_drafts(now, drafts, events)?;
+        self.call(calls);
         for event in told {
             // They may all have gone meanwhile.
             let _ = self.events.send(Arc::new(Published::new(event)));

@@ -135,7 +135,7 @@ payloads! {
     SubtaskCompleted {
         delegation_id: DelegationId, subtask_id: SubtaskId;
         duration: u64, quality: f64, tokens_used: u64, status: String, result: Box<Outcome>,
-        session_id: SessionId, attempt: u32,
+        session_id: SessionId, attempt: u32, approved: bool, reason: String,
     }
     /// `delegation:subtask-failed`
     SubtaskFailed {
@@ -151,6 +151,7 @@ payloads! {
     /// `delegation:subtask-skipped`
     SubtaskSkipped {
         delegation_id: DelegationId, subtask_id: SubtaskId; reason: String, by: String, result: Box<Outcome>,
+        approved: bool,
     }
 
     /// `delegation:subtask-tree`

@@ -124,6 +124,8 @@ pub struct Handover {
     pub agent: Option<String>,
     pub pattern: Option<String>,
     pub agents: Option<u32>,
+    /// How many rounds a debate or a review has.
+    pub rounds: Option<u32>,
     /// How many levels it may have.
     pub depth: Option<u32>,
     /// The tokens that it may use.

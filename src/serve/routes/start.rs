@@ -15,7 +15,7 @@ use super::super::problem::Problem;
 use super::control::{Options, Sent, key, preview, send, take_by};
 use crate::decide;
 use crate::engine::door::View;
-use crate::model::command::{Command, Limits, ReceiptState, Spec, StepSpec, Verb};
+use crate::model::command::{Command, ReceiptState, Spec, StepSpec, Verb};
 use crate::model::id::{CommandId, DelegationId};
 use crate::model::key::NodeKey;
 use crate::model::node::Node;
@@ -31,12 +31,16 @@ pub(super) async fn start(
     let mut fields = super::fields(body)?;
     let by = take_by(&mut fields)?;
     let delegation_id = take_id(&mut fields, &key)?;
-    let limits = api.0.door.look(|view| view.config.settings().limits()).await?;
+    let otherwise = api.0.door.look(|view| plan::Otherwise {
+        limits: view.config.settings().limits(),
+        patterns: view.config.deciding().patterns,
+    });
+    let otherwise = otherwise.await?;
     let is_weighed = !fields.contains_key("subtasks");
     let spec = if is_weighed {
-        weighed(&api, fields, &limits).await?
+        weighed(&api, fields, &otherwise).await?
     } else {
-        plan::read(fields, &limits).map_err(|why| Problem::malformed(&why))?
+        plan::read(fields, &otherwise).map_err(|why| Problem::malformed(&why))?
     };
     let command = api.0.door.look(move |view| {
         check(view, &spec)?;
@@ -96,7 +100,11 @@ fn take_id(fields: &mut Map<String, Value>, key: &CommandId) -> Result<Delegatio
 
 /// Reads a start that names no steps: the decision is recorded with it, and a task of tasks.json that is named by its
 /// id alone becomes the steps that the decision says.
-async fn weighed(api: &Api, mut fields: Map<String, Value>, limits: &Limits) -> Result<Spec, Problem> {
+async fn weighed(
+    api: &Api,
+    mut fields: Map<String, Value>,
+    otherwise: &plan::Otherwise,
+) -> Result<Spec, Problem> {
     let malformed = |why: String| Problem::malformed(&why);
     if let Some(prompt) = fields.get("prompt").and_then(Value::as_str) {
         let task = decide::task::Task::from_text(prompt);
@@ -105,23 +113,24 @@ async fn weighed(api: &Api, mut fields: Map<String, Value>, limits: &Limits) -> 
             decide::decision::decide(&task, None, options, &view.config.deciding(), view.now)
         });
         let decision = decision.await?;
-        let spec = plan::read(fields, limits).map_err(malformed)?;
+        let spec = plan::read(fields, otherwise).map_err(malformed)?;
         return Ok(Spec { decision: spec.decision.or(Some(Box::new(decision))), ..spec });
     }
     let Some(id) = fields.get("taskId").and_then(Value::as_str).map(str::to_owned) else {
-        return plan::read(fields, limits).map_err(malformed);
+        return plan::read(fields, otherwise).map_err(malformed);
     };
     let asked = super::decide::find(api, id).await?;
     let pattern = match fields.remove("pattern") {
         None | Some(Value::Null) => None,
         Some(told) => {
             let found = told.as_str().and_then(decide::pattern::Pattern::from_name);
-            Some(found.ok_or_else(|| malformed(format!("{told} is no pattern.")))?)
+            let names = decide::pattern::Pattern::names();
+            Some(found.ok_or_else(|| malformed(format!("{told} is no pattern.\nThere are {names}.")))?)
         }
     };
     let whole = asked.planned.as_ref().map(crate::config::tasks::Task::prompt).unwrap_or_default();
-    let wanted = decide::plan::Wanted { pattern };
-    let made = decide::plan::plan(&asked.task, &whole, wanted, &asked.settings, asked.now);
+    let wanted = decide::plan::Wanted { pattern, cast: plan::take_cast(&mut fields).map_err(malformed)? };
+    let made = decide::plan::plan(&asked.task, &whole, &wanted, &asked.settings, asked.now);
     let known = asked.settings.agents.known;
     let steps: Vec<StepSpec> = made
         .steps
@@ -134,7 +143,7 @@ async fn weighed(api: &Api, mut fields: Map<String, Value>, limits: &Limits) -> 
     fields.entry("title").or_insert_with(|| asked.task.title.clone().into());
     fields.insert("pattern".into(), made.pattern.as_str().into());
     fields.insert("subtasks".into(), serde_json::to_value(&steps).unwrap_or_default());
-    let spec = plan::read(fields, limits).map_err(malformed)?;
+    let spec = plan::read(fields, otherwise).map_err(malformed)?;
     Ok(Spec { decision: spec.decision.or(Some(Box::new(made.decision))), ..spec })
 }
 

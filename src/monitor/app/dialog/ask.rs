@@ -276,6 +276,9 @@ pub fn delegate(takers: Takers<'_>) -> Form {
         Choice::new("", "as it comes", "one step, or as the plan says"),
         Choice::new("parallel", "parallel", "steps side by side"),
         Choice::new("sequential", "sequential", "each step gets the result of the one before"),
+        Choice::new("debate", "debate", "one for, one against, then a synthesis"),
+        Choice::new("review", "review", "made, reviewed and revised until it is approved"),
+        Choice::new("ensemble", "ensemble", "several answers, then a judge"),
         Choice::new("direct", "direct", "one agent, one step"),
     ];
     let agent = agent_of(agents, "the default one", "as quarterdeck.toml says");

@@ -103,8 +103,8 @@ fn handover(wanted: Delegate) -> Result<Handover, String> {
         return Err("--dry-run is not possible from here: nothing was handed over.".into());
     }
     let pattern = wanted.pattern.map(|pattern| pattern.to_string());
-    let Delegate { task, agent, agents, depth, budget, .. } = wanted;
-    Ok(Handover { text: task, agent, pattern, agents, depth, budget })
+    let Delegate { task, agent, agents, rounds, depth, budget, .. } = wanted;
+    Ok(Handover { text: task, agent, pattern, agents, rounds, depth, budget })
 }
 
 /// Does `/delegation WHAT [ID]`: with an id it acts on that one and nothing else, whatever is marked.
