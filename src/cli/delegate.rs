@@ -454,8 +454,13 @@ fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
             warn(&format!("warning: {what}"));
         }
     }
+    let is_named = spec.subtasks.iter().all(|step| step.agent.is_some());
     let (id, command) = prepare(&folder, spec)?;
-    let agents = agents_of(&command.verb);
+    let mut agents = agents_of(&command.verb);
+    if !is_named {
+        let config = Config::of(&super::config::places(&folder))?;
+        agents.chosen = Some(config.why_chosen());
+    }
     let receipt = ask::send(&folder, &command, PATIENCE)?;
     if let Some(Receipt { state: ReceiptState::Confirmed { proof, .. }, .. }) = &receipt {
         let why = proof.as_deref().filter(|proof| *proof != "done");
