@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::ask::Live;
-use super::{delegate, warn};
+use super::delegate;
 use crate::decide::plan::{Plan, answered, question};
 use crate::decide::settings::Settings;
 use crate::model::Model;
@@ -21,13 +21,14 @@ pub(super) fn ask(
     plan: Plan,
     whole: &str,
     settings: &Settings,
+    tell: &dyn Fn(&str),
 ) -> Plan {
-    warn(&format!("Asking {} for a plan.", text::line(planner)));
-    let told = answer(folder, (planner, limits), whole, settings);
+    tell(&format!("Asking {} for a plan.", text::line(planner)));
+    let told = answer(folder, (planner, limits), whole, settings, tell);
     match told.and_then(|told| answered(plan.clone(), planner, &told, whole)) {
         Ok(made) => made,
         Err(why) => {
-            warn(&format!(
+            tell(&format!(
                 "{} made no plan: {}. It is split by rules.",
                 text::line(planner),
                 text::line(&why)
@@ -42,6 +43,7 @@ fn answer(
     (planner, limits): (&str, &Limits),
     whole: &str,
     settings: &Settings,
+    tell: &dyn Fn(&str),
 ) -> Result<String, String> {
     let prompt = question(whole, settings);
     let title = format!("Plan: {}", whole.lines().next().unwrap_or_default());
@@ -61,7 +63,7 @@ fn answer(
         limits,
         ..Spec::default()
     };
-    let (id, state) = delegate::begin(folder, spec).map_err(|error| error.to_string())?;
+    let (id, state) = delegate::begin(folder, spec, tell).map_err(|error| error.to_string())?;
     match state {
         Some(ReceiptState::Refused { reason, .. }) => {
             return Err(reason.map_or_else(|| "it was refused".into(), Into::into));

@@ -35,14 +35,22 @@ pub struct Plan {
 
 /// Weighs a task, and makes its steps; `whole` is what an agent is told that does all of it.
 pub fn plan(task: &Task, whole: &str, wanted: Wanted, settings: &Settings, now: Stamp) -> Plan {
-    let mut decision = decide(task, None, Options::default(), settings, now);
+    let decision = decide(task, None, Options::default(), settings, now);
     let outline = decompose::decompose(task, settings);
-    let is_listed = outline.source != Source::Template;
-    let is_split = match wanted.pattern {
-        Some(Pattern::Direct) => false,
-        Some(_) => is_listed && outline.subtasks.len() > 1,
-        None => decision.should_delegate == Some(true) && outline.subtasks.len() > 1,
-    };
+    // The usual steps are not what somebody meant who asked for a pattern.
+    let is_meant = wanted.pattern.is_none() || outline.source != Source::Template;
+    let subtasks = if is_meant { outline.subtasks } else { Vec::new() };
+    of_decision(Decision { subtasks, ..decision }, whole, wanted)
+}
+
+/// Makes the steps that a decision proposes, or one where it is not worth more.
+pub fn of_decision(mut decision: Decision, whole: &str, wanted: Wanted) -> Plan {
+    let is_split = decision.subtasks.len() > 1
+        && match wanted.pattern {
+            Some(Pattern::Direct) => false,
+            Some(_) => true,
+            None => decision.should_delegate == Some(true),
+        };
     decision.extra.insert(PLANNED_BY.into(), BUILT_IN.into());
     if !is_split {
         decision.subtasks = Vec::new();
@@ -56,9 +64,8 @@ pub fn plan(task: &Task, whole: &str, wanted: Wanted, settings: &Settings, now: 
         return Plan { decision, pattern, steps: vec![step(1, whole)] };
     }
     let suggested = decision.suggested_pattern.as_deref().and_then(Pattern::from_name);
-    let pattern = runnable(wanted.pattern.or(suggested).unwrap_or(settings.patterns.default));
-    let steps = outline.subtasks.iter().map(|part| part_of(part, whole)).collect();
-    decision.subtasks = outline.subtasks;
+    let pattern = runnable(wanted.pattern.or(suggested).unwrap_or(Pattern::Parallel));
+    let steps = decision.subtasks.iter().map(|part| part_of(part, whole)).collect();
     Plan { decision, pattern, steps }
 }
 
