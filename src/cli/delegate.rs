@@ -259,20 +259,25 @@ pub(super) fn begin(
     Ok((id, receipt.map(|receipt| receipt.state)))
 }
 
+/// Says of each step who does it, and refuses who cannot: here and now, not after the engine has tried.
+fn assign(config: &Config, spec: &mut Spec) -> Result<(), CliError> {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let chosen = || config.chosen(|program| find_program(program, &path).is_some());
+    for step in &mut spec.subtasks {
+        step.agent = step.agent.take().or_else(chosen);
+        let agent = config.agent(step.agent.as_deref()).map_err(CliError::Unreadable)?;
+        check_program(step.agent.as_deref(), &agent, &path)?;
+    }
+    Ok(())
+}
+
 /// Makes the command that begins a delegation, and hands the asker's variables over.
 fn prepare(
     folder: &StateFolder,
     mut spec: Spec,
 ) -> Result<(DelegationId, crate::model::command::Command), Box<dyn std::error::Error>> {
     let config = Config::of(&super::config::places(folder))?;
-    let path = std::env::var("PATH").unwrap_or_default();
-    for step in &mut spec.subtasks {
-        // Told here and now, not after the engine has tried; and everybody sees who does it.
-        let chosen = || config.chosen(|program| find_program(program, &path).is_some());
-        step.agent = step.agent.take().or_else(chosen);
-        let agent = config.agent(step.agent.as_deref()).map_err(CliError::Unreadable)?;
-        check_program(step.agent.as_deref(), &agent, &path)?;
-    }
+    assign(&config, &mut spec)?;
     let id = new_id();
     let agents = spec.subtasks.iter().map(|step| step.agent.as_deref());
     let env = config.environment(agents, |name| std::env::var(name).ok());

@@ -31,7 +31,7 @@ fn planned(text: &str) -> Planned {
         limits: Limits { max_concurrent: Some(2), token_budget: Some(50_000), ..Limits::default() },
         ..Spec::default()
     };
-    Planned { spec, planner: None }
+    Planned { spec, ..Planned::default() }
 }
 
 /// A deck that shows the plan of a task.

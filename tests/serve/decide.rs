@@ -93,11 +93,15 @@ async fn dashboard_api_responses_several_tasks_are_decided_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hint_is_quick_and_of_a_known_task() {
+async fn a_hint_is_quick_and_of_a_known_task_and_told_where_it_says_yes() {
     let deck = planned();
+    let mut events = listen(&deck).await;
     let (code, told) = deck.get("/api/delegation/hint/auth").await;
     assert_eq!((code, &told["shouldConsiderDelegation"]), (200, &json!(true)), "{told}");
     assert_eq!(told["quickFactors"]["subtaskPotential"], 4);
+    let heard = first(&mut events, "delegation:hint").await;
+    assert_eq!((&heard["taskId"], &heard["shouldDelegate"]), (&json!("auth"), &json!(true)));
+    assert_eq!((&heard["subtaskCount"], &heard["confidence"]), (&json!(4), &Value::Null));
     assert_eq!(deck.get("/api/delegation/hint/typo").await.1["shouldConsiderDelegation"], false);
     let (code, told) = deck.get("/api/delegation/hint/nobody").await;
     assert_eq!(

@@ -1,7 +1,7 @@
 //! What the monitor's dialog asks for: the plan that would be started, shown first, then begun as it was shown.
 
 use super::weigh::{Desk, Wish, planner_of};
-use super::{PATIENCE, forget_env, new_id, pattern, prepare};
+use super::{PATIENCE, assign, forget_env, new_id, pattern, prepare};
 use crate::cli::{CliError, ask, config};
 use crate::config::tasks;
 use crate::decide;
@@ -33,7 +33,9 @@ pub(in crate::cli) fn plan(
     spec.propose |= task.is_some() && settings.switch("subtaskApproval");
     spec.task_id = task.map(|task| task.id.into());
     spec.limits = limited(handover, spec.limits);
-    Ok(Planned { spec, planner: planner_of(wish.pattern, &settings) })
+    // Who does it is shown, and whether anybody can.
+    let trouble = assign(&config, &mut spec).err().map(|error| error.to_string());
+    Ok(Planned { spec, planner: planner_of(wish.pattern, &settings), trouble })
 }
 
 /// Makes a plan of a decision that an engine elsewhere told.
@@ -54,7 +56,7 @@ pub(in crate::cli) fn plan_of(handover: &Handover, decision: Decision) -> Result
         limits: limited(handover, Limits::default()),
         ..Spec::default()
     };
-    Ok(Planned { spec, planner: None })
+    Ok(Planned { spec, ..Planned::default() })
 }
 
 fn limited(handover: &Handover, limits: Limits) -> Limits {

@@ -147,6 +147,8 @@ pub struct Planned {
     pub spec: Spec,
     /// The agent that makes plans, where one is set.
     pub planner: Option<String>,
+    /// Why it could not begin as it is.
+    pub trouble: Option<String>,
 }
 
 /// A task that a project plans.

@@ -14,7 +14,7 @@ mod past;
 mod settings;
 mod tools;
 
-pub use find::search;
+pub use find::look;
 pub use layer::{key, paste};
 pub use motion::follow;
 pub use news::{changed, news, tick};

@@ -331,7 +331,7 @@ pub fn prompt(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, prompt: &Prompt) 
     if prompt.kind == PromptKind::Filter && !odd.is_empty() {
         spans.push(span(format!("   means nothing: {}", odd.join(" ")), scene.style(Role::Warn)));
     }
-    if scene.ui.search.is_some() {
+    if scene.ui.is_looking() {
         spans.push(span("   searching", scene.style(Role::Faint)));
     } else if prompt.is_lost {
         spans.push(span("   nothing matches", scene.style(Role::Warn)));

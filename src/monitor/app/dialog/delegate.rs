@@ -117,7 +117,7 @@ fn budget(typed: &str) -> Result<u64, String> {
 
 /// Makes the form that shows what would be started.
 pub fn shown(source: Option<SourceId>, handover: Handover, planned: Planned) -> Form {
-    let Planned { spec, planner } = &planned;
+    let Planned { spec, planner, trouble } = &planned;
     let decision = spec.decision.as_deref();
     let mut notes = decision.map(weighed).unwrap_or_default();
     notes.push(Note::new(Tone::Plain, summary(spec, decision)));
@@ -125,6 +125,8 @@ pub fn shown(source: Option<SourceId>, handover: Handover, planned: Planned) -> 
     if spec.propose {
         notes.push(Note::new(Tone::Warn, "It waits for approval: subtaskApproval is set."));
     }
+    let trouble = trouble.as_deref().map(text::lines);
+    notes.extend(trouble.map(|why| Note::new(Tone::Bad, format!("It cannot begin so: {why}"))));
     let mut how = vec![
         Choice::new("start", "start", "as it is shown"),
         Choice::new("propose", "propose", "it waits until somebody approves it"),
