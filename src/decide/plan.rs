@@ -10,7 +10,7 @@ use super::decompose::{self, MOST, Source};
 use super::pattern::Pattern;
 use super::settings::Settings;
 use super::task::Task;
-use crate::model::command::{self, StepSpec};
+use crate::model::command::{self, Limits, Spec, StepSpec};
 use crate::model::handoff::{Decision, SubtaskSpec};
 use crate::model::time::Stamp;
 
@@ -116,6 +116,22 @@ pub fn question(whole: &str, settings: &Settings) -> String {
          Answer with JSON and nothing else: {{\"subtasks\": [{{\"id\": \"st-1\", \"title\": \"…\", \
          \"description\": \"…\", \"dependencies\": []}}]}}.{agents}\n\n{whole}"
     )
+}
+
+/// Returns the one step in which a planner makes its plan.
+pub fn asking(planner: &str, whole: &str, settings: &Settings, limits: &Limits) -> Spec {
+    let title = format!("Plan: {}", whole.lines().next().unwrap_or_default());
+    let step = StepSpec {
+        id: "st-1".into(),
+        title: Some(title.clone()),
+        prompt: question(whole, settings),
+        agent: Some(planner.to_owned()),
+        ..StepSpec::default()
+    };
+    let timeout = Some(settings.limits.subtask_timeout.value);
+    let limits = Limits { subtask_timeout_ms: timeout, auto_retry: false, ..limits.clone() };
+    let subtasks = vec![step];
+    Spec { title: Some(title), pattern: command::Pattern::Direct, subtasks, limits, ..Spec::default() }
 }
 
 /// Takes the steps that a planner answered; else says what is wrong with them.

@@ -4,6 +4,7 @@ mod control;
 mod decide;
 mod log;
 pub(super) mod past;
+mod planner;
 mod query;
 mod settings;
 mod start;

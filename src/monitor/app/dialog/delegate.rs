@@ -34,10 +34,15 @@ pub fn ask(takers: Takers<'_>) -> Form {
         Choice::new("sequential", "sequential", "each step gets the result of the one before"),
         Choice::new("direct", "direct", "one agent, one step"),
     ];
+    let agent = if takers.agents.is_empty() {
+        Field::text(AGENT, "an agent by its name (empty: the default one)")
+    } else {
+        agent_of(takers.agents, "the default one", "")
+    };
     let fields = vec![
         Field::text(TEXT, "what is to be done, or the id of a task"),
         Field::choice(PATTERN, patterns),
-        agent_of(takers.agents, "the default one", ""),
+        agent,
         Field::short(AGENTS, "how many work side by side"),
         Field::short(DEPTH, "how many levels, 1 to 5"),
         Field::short(BUDGET, "how many tokens, such as 50k"),
