@@ -169,7 +169,8 @@ fn with_planner(says: &str, shape: crate::deck::Shape) -> Deck {
     let known = fs::read_to_string(&config).unwrap();
     fs::write(&config, format!("planner = \"maker\"\n{known}{PLANNER}")).unwrap();
     fs::write(deck.temp.path().join("tasks.json"), TASKS).unwrap();
-    fs::write(deck.temp.path().join("answer"), says).unwrap();
+    let told = json!({"quarterdeck": "result", "status": "done", "summary": says});
+    fs::write(deck.temp.path().join("answer"), format!("{told}\n")).unwrap();
     deck.start();
     deck
 }
@@ -196,8 +197,7 @@ async fn the_planner_is_asked_once_for_a_start_and_its_plan_is_what_begins() {
             break;
         }
     }
-    let (_, told) = deck.get(&format!("/api/delegation/{id}")).await;
-    let text = told.to_string();
+    let text = deck.get("/api/delegation/snapshot").await.1.to_string();
     assert!(text.contains("Look at it") && text.contains("Mend it"), "{text}");
     let plans = fs::read_to_string(deck.temp.path().join("plans")).unwrap();
     assert_eq!(plans.lines().count(), 1, "it was asked once");
@@ -209,6 +209,6 @@ async fn a_planner_that_makes_no_plan_leaves_the_one_by_rules_and_that_is_said()
     fs::write(deck.temp.path().join("go"), "").unwrap();
     let (code, told) = post(&deck, "/api/delegation/start", &json!({"taskId": "auth"})).await;
     assert_eq!((code, told["subtasks"].as_array().map(Vec::len)), (200, Some(4)), "{told}");
-    let (_, whole) = deck.get(&format!("/api/delegation/{}", told["delegationId"].as_str().unwrap())).await;
-    assert!(whole.to_string().contains("maker made no plan: its answer has no JSON"), "{whole}");
+    let text = deck.get("/api/delegation/snapshot").await.1.to_string();
+    assert!(text.contains("maker made no plan: its answer has no JSON"), "{text}");
 }
