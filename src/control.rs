@@ -182,13 +182,11 @@ fn signalled(model: &Model, node: &Node, what: Control) -> Option<Result<Channel
         Signal::Continue if !is_paused => Some(format!("Process {pid} is not stopped.")),
         Signal::Stop | Signal::Continue | Signal::End => None,
     };
-    Some(match refused {
-        Some(why) => Err(why),
-        None => {
-            let process = Signalled { pid, start: process.start, command: process.command.clone() };
-            Ok(Channel::Signal(signal, process))
-        }
-    })
+    if let Some(why) = refused {
+        return Some(Err(why));
+    }
+    let process = Signalled { pid, start: process.start, command: process.command.clone() };
+    Some(Ok(Channel::Signal(signal, process)))
 }
 
 /// Returns the target of an agent inside a session of ours: it can be ended alone, and nothing else.

@@ -313,10 +313,10 @@ impl Deck {
 
     /// Answers the plan that was asked for last.
     pub fn plan(&mut self, plan: Result<Planned, &str>) {
-        let asked = self.effects.iter().rev().find_map(|effect| match effect {
-            Effect::Plan { ticket, .. } => Some(*ticket),
-            _ => None,
-        });
+        let asked =
+            self.effects.iter().rev().find_map(|effect| {
+                if let Effect::Plan { ticket, .. } = effect { Some(*ticket) } else { None }
+            });
         let ticket = asked.unwrap_or_else(|| panic!("no plan was asked for: {:?}", self.effects));
         self.effects.clear();
         self.news(News::Planned { ticket, plan: plan.map(Box::new).map_err(str::to_owned) });

@@ -45,12 +45,10 @@ fn shown(text: &str, planned: Planned) -> Deck {
 /// Returns what was begun since the last look.
 fn begun(deck: &mut Deck) -> Vec<Spec> {
     let effects = std::mem::take(&mut deck.effects);
-    let begun = effects.into_iter().filter_map(|effect| match effect {
-        Effect::Begin { source, spec, .. } => {
-            assert_eq!(source, Some(ENGINE));
-            Some(*spec)
-        }
-        _ => None,
+    let begun = effects.into_iter().filter_map(|effect| {
+        let Effect::Begin { source, spec, .. } = effect else { return None };
+        assert_eq!(source, Some(ENGINE));
+        Some(*spec)
     });
     begun.collect()
 }

@@ -32,7 +32,7 @@ pub(in crate::cli) fn plan(
     let mut spec = desk.weighed(&wish, task.as_ref())?;
     spec.propose |= task.is_some() && settings.switch("subtaskApproval");
     spec.task_id = task.map(|task| task.id.into());
-    spec.limits = limited(handover, spec.limits);
+    limit(handover, &mut spec.limits);
     // Who does it is shown, and whether anybody can.
     let trouble = assign(&config, &mut spec).err().map(|error| error.to_string());
     Ok(Planned { spec, planner: planner_of(wish.pattern, &settings), trouble })
@@ -48,24 +48,21 @@ pub(in crate::cli) fn plan_of(handover: &Handover, decision: Decision) -> Result
     for step in &mut steps {
         step.agent = handover.agent.clone().or(step.agent.take());
     }
-    let spec = Spec {
+    let mut spec = Spec {
         title: Some(super::weigh::title(&handover.text)),
         pattern,
         subtasks: steps,
         decision: Some(Box::new(decision)),
-        limits: limited(handover, Limits::default()),
         ..Spec::default()
     };
+    limit(handover, &mut spec.limits);
     Ok(Planned { spec, ..Planned::default() })
 }
 
-fn limited(handover: &Handover, limits: Limits) -> Limits {
-    Limits {
-        max_concurrent: handover.agents.or(limits.max_concurrent),
-        max_depth: handover.depth.or(limits.max_depth),
-        token_budget: handover.budget.or(limits.token_budget),
-        ..limits
-    }
+fn limit(handover: &Handover, limits: &mut Limits) {
+    limits.max_concurrent = handover.agents.or(limits.max_concurrent);
+    limits.max_depth = handover.depth.or(limits.max_depth);
+    limits.token_budget = handover.budget.or(limits.token_budget);
 }
 
 /// Begins what was planned; returns the delegation's id. Nothing is printed: this is asked from a full screen.

@@ -174,10 +174,12 @@ fn field_lines(scene: &Scene<'_>, field: &Field, has_keys: bool, room: usize) ->
 
 /// What a form waits for.
 fn waiting(form: &Form) -> &'static str {
-    match form.purpose {
-        Purpose::Delegate(_) => "weighing it…",
-        Purpose::Start(..) => "the plan is being made…",
-        _ => "asking the engine…",
+    if matches!(form.purpose, Purpose::Delegate(_)) {
+        "weighing it…"
+    } else if matches!(form.purpose, Purpose::Start(..)) {
+        "the plan is being made…"
+    } else {
+        "asking the engine…"
     }
 }
 

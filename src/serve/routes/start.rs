@@ -39,13 +39,11 @@ pub(super) async fn start(
     // A plan may take minutes: it is gone on with, whoever still waits for it.
     let (id, planning, patience) = (start.delegation_id.clone(), planner.planning(), api.0.patience);
     let begun = tokio::spawn(async move { start.begin(&api, fields, Some(planner)).await });
-    match tokio::time::timeout(patience, begun).await {
-        Ok(begun) => begun.map_err(|_| Problem::from(crate::engine::door::Left))?,
-        Err(_) => {
-            let told = json!({ "delegationId": id, "status": null, "plannedIn": planning });
-            Ok((StatusCode::ACCEPTED, Json(told)).into_response())
-        }
+    if let Ok(begun) = tokio::time::timeout(patience, begun).await {
+        return begun.map_err(|_| Problem::from(crate::engine::door::Left))?;
     }
+    let told = json!({ "delegationId": id, "status": null, "plannedIn": planning });
+    Ok((StatusCode::ACCEPTED, Json(told)).into_response())
 }
 
 /// What is to begin, and for whom.

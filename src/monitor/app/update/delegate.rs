@@ -74,15 +74,14 @@ pub fn planned(ui: &mut Ui, ticket: u64, plan: Result<Box<Planned>, String>) {
             return;
         }
     };
-    match &form.purpose {
-        Purpose::Delegate(source) => {
-            let Ok(handover) = delegate::read(form) else { return };
-            let shown = delegate::shown(*source, handover, plan);
-            form.notes.retain(|note| note.tone != Tone::Bad);
-            ui.layers.insert(at + 1, Layer::Form(Box::new(shown)));
-        }
-        Purpose::Start(source, handover, _) => **form = delegate::shown(*source, (**handover).clone(), plan),
-        _ => {}
+    if let Purpose::Start(source, handover, _) = &form.purpose {
+        **form = delegate::shown(*source, (**handover).clone(), plan);
+    } else if let Purpose::Delegate(source) = form.purpose
+        && let Ok(handover) = delegate::read(form)
+    {
+        form.notes.retain(|note| note.tone != Tone::Bad);
+        let shown = delegate::shown(source, handover, plan);
+        ui.layers.insert(at + 1, Layer::Form(Box::new(shown)));
     }
 }
 

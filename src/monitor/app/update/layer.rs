@@ -245,10 +245,12 @@ fn move_in_form(form: &mut Form, action: Action, drawn: Scrolled) {
 fn edit_step(ui: &mut Ui) -> Vec<Effect> {
     let edit = match ui.layers.last() {
         Some(Layer::Form(form)) => {
-            let source = match &form.purpose {
-                Purpose::Control(_, targets) => targets.first().map(|target| target.source),
-                Purpose::Start(source, ..) => *source,
-                _ => None,
+            let source = if let Purpose::Start(source, ..) = form.purpose {
+                source
+            } else if let Purpose::Control(_, targets) = &form.purpose {
+                targets.first().map(|target| target.source)
+            } else {
+                None
             };
             proposal::edit(form, ui.agents_of(source))
         }
