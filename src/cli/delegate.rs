@@ -12,8 +12,9 @@ use clap::Args;
 
 use super::wait::{Until, Watched};
 use super::{CliError, Outcome, Place, ask, now, print, warn, working_folder};
-use crate::config::{Config, Layer, find_program};
+use crate::config::{Config, Effective, Layer, find_program};
 use crate::decide;
+use crate::decide::pattern::{Cast, MOST_ROUNDS};
 use crate::decide::plan::Wanted;
 use crate::model::command::{Limits, Pattern, Receipt, ReceiptState, Spec, Verb};
 use crate::model::id::DelegationId;
@@ -35,22 +36,26 @@ pub(super) struct Delegate {
     /// What is to be done, or the id of a task in tasks.json; with several, one step each.
     #[arg(required_unless_present_any = ["plan", "task_id"])]
     task: Vec<String>,
-    /// The agent, by its name in quarterdeck.toml.
-    #[arg(long)]
-    agent: Option<String>,
+    /// The agent, by its name in quarterdeck.toml; with several, each takes a step in turn.
+    #[arg(long, value_delimiter = ',')]
+    agent: Vec<String>,
     /// The task of tasks.json that this is, by its id: it is linked there, and updated when this ends.
     #[arg(long, value_name = "ID")]
     task_id: Option<String>,
-    /// How the steps hang together: parallel (as the settings say, at first), sequential or direct.
+    /// How the steps hang together: parallel (as the settings say, at first), sequential, debate, review, ensemble or
+    /// direct.
     #[arg(long, short, value_parser = pattern)]
     pattern: Option<Pattern>,
+    /// How many rounds a debate or a review has.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_ROUNDS)))]
+    rounds: Option<u32>,
     /// One step, whatever the decision says.
     #[arg(long, conflicts_with_all = ["pattern", "plan"])]
     direct: bool,
     /// How many levels it may have, itself included, 1 to 5.
     #[arg(long, short, value_name = "LEVELS", value_parser = clap::value_parser!(u32).range(1..=5))]
     depth: Option<u32>,
-    /// How many agents may work at once.
+    /// How many agents may work at once; of an ensemble, how many answer.
     #[arg(long, short)]
     agents: Option<u32>,
     /// How many tokens it may use, with all below it.
@@ -107,6 +112,9 @@ struct Then {
 pub(super) struct Direct {
     /// What is to be done.
     task: String,
+    /// What it is called on screen, instead of its first line.
+    #[arg(long)]
+    title: Option<String>,
     /// The agent, by its name in quarterdeck.toml.
     #[arg(long)]
     agent: Option<String>,
@@ -124,12 +132,7 @@ pub(super) struct Direct {
 }
 
 fn pattern(text: &str) -> Result<Pattern, String> {
-    match text {
-        "parallel" => Ok(Pattern::Parallel),
-        "sequential" => Ok(Pattern::Sequential),
-        "direct" => Ok(Pattern::Direct),
-        _ => Err("there are: parallel, sequential, direct".into()),
-    }
+    Pattern::from_name(text).ok_or_else(|| format!("there are: {}", Pattern::names()))
 }
 
 fn isolation(text: &str) -> Result<Isolation, String> {
@@ -153,22 +156,20 @@ impl Delegate {
             tasks: &self.task,
             task_id: self.task_id.as_deref(),
             pattern: if self.direct { Some(Pattern::Direct) } else { self.pattern },
-            agent: self.agent.as_deref(),
+            cast: self.cast(),
             asks_planner: !self.dry_run,
         };
         let task = desk.planned(&wish)?;
         let settings = desk.settings(task.as_ref());
         let mut spec = match &self.plan {
-            Some(path) => plan(path, &settings.limits())?,
+            Some(path) => plan(path, &settings)?,
             None => desk.weighed(&wish, task.as_ref())?,
         };
         spec.propose |= self.propose || task.is_some() && settings.switch("subtaskApproval");
         let own_mode = settings.get("mode").filter(|mode| mode.layer == Layer::Task);
         spec.mode = own_mode.and_then(|mode| mode.value.as_str().map(str::to_owned)).or(spec.mode);
         spec.task_id = task.map(|task| task.id.into()).or(spec.task_id);
-        for step in spec.subtasks.iter_mut().filter(|step| step.agent.is_none()) {
-            step.agent.clone_from(&self.agent);
-        }
+        self.cast().assign(&mut spec.subtasks);
         // What is said here counts more than what the plan says.
         let limits = &mut spec.limits;
         limits.max_concurrent = self.agents.or(limits.max_concurrent);
@@ -184,6 +185,11 @@ impl Delegate {
         spec.isolation = self.isolation.or(spec.isolation);
         Ok(spec)
     }
+
+    /// Returns who takes part, and how large a pattern is to be.
+    fn cast(&self) -> Cast {
+        Cast { rounds: self.rounds, answers: self.agents, agents: self.agent.clone() }
+    }
 }
 
 impl Direct {
@@ -192,12 +198,12 @@ impl Direct {
         let config = super::config::whole(&folder)?;
         let limits = config.settings().limits();
         let subtasks = vec![step(1, &self.task, self.agent.as_deref())];
-        let (about, wanted) = (decide::task::Task::from_text(&self.task), decide::pattern::Pattern::Direct);
-        let wanted = Wanted { pattern: Some(wanted) };
-        let made = decide::plan::plan(&about, &self.task, wanted, &config.deciding(), now());
+        let about = decide::task::Task::from_text(&self.task);
+        let wanted = Wanted { pattern: Some(Pattern::Direct), ..Wanted::default() };
+        let made = decide::plan::plan(&about, &self.task, &wanted, &config.deciding(), now());
         let spec = Spec {
             decision: Some(Box::new(made.decision)),
-            title: Some(title(&self.task)),
+            title: Some(self.title.unwrap_or_else(|| title(&self.task))),
             pattern: Pattern::Direct,
             subtasks,
             limits: Limits {
@@ -213,7 +219,7 @@ impl Direct {
 }
 
 /// Reads a plan: JSON, or TOML where the file's name says so.
-fn plan(path: &Path, otherwise: &Limits) -> Result<Spec, Box<dyn std::error::Error>> {
+fn plan(path: &Path, settings: &Effective) -> Result<Spec, Box<dyn std::error::Error>> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
     let is_toml = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("toml"));
@@ -222,8 +228,10 @@ fn plan(path: &Path, otherwise: &Limits) -> Result<Spec, Box<dyn std::error::Err
     } else {
         serde_json::from_str(&text).map_err(|error| error.to_string())
     };
+    let patterns = crate::config::decide::deciding(settings).patterns;
+    let otherwise = serve::plan::Otherwise { limits: settings.limits(), patterns };
     Ok(fields
-        .and_then(|fields| serve::plan::read(fields, otherwise))
+        .and_then(|fields| serve::plan::read_file(fields, &otherwise))
         .map_err(|error| format!("{shown} is no plan: {error}"))?)
 }
 
@@ -292,6 +300,11 @@ fn prepare(
 fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
     let json = then.json;
     let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
+    if let Some(decision) = &spec.decision {
+        for what in decide::plan::warnings(decision) {
+            warn(&format!("warning: {what}"));
+        }
+    }
     let (id, command) = prepare(&folder, spec)?;
     let agents = agents_of(&command.verb);
     let receipt = ask::send(&folder, &command, PATIENCE)?;

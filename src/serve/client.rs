@@ -1,6 +1,7 @@
 //! The one client of the interface, for every command and every screen: over the socket of a folder, or over TCP
 //! with its token. It is made to be asked again: the same key never acts twice.
 
+pub mod brief;
 mod events;
 mod remote;
 mod wire;

@@ -20,6 +20,9 @@ fn value(kind: Kind) -> BoxedStrategy<Value> {
                 .prop_map(|hints| json!(hints))
                 .boxed()
         }
+        Kind::Pairs => prop::collection::btree_map("[a-z. ]{1,5}", "[a-z]{1,4}", 0..3)
+            .prop_map(|pairs| json!(pairs))
+            .boxed(),
         Kind::Name => "[a-z]{1,8}".prop_map(Value::from).boxed(),
     }
 }

@@ -22,7 +22,7 @@ fn deck() -> Deck {
 
 /// What the rules make of a text.
 fn planned(text: &str) -> Planned {
-    let made = plan(&Task::from_text(text), text, Wanted::default(), &Settings::default(), now());
+    let made = plan(&Task::from_text(text), text, &Wanted::default(), &Settings::default(), now());
     let spec = Spec {
         title: text.lines().next().map(str::to_owned),
         pattern: made.pattern,
@@ -61,12 +61,13 @@ fn ids(spec: &Spec) -> Vec<&str> {
 fn what_is_filled_in_is_planned_and_nothing_of_it_begins() {
     let mut deck = deck();
     deck.press("D").type_in("write tests").press("tab down tab").type_in("codex").press("tab").type_in("2");
-    deck.press("tab").type_in("3").press("tab").type_in("50k").press("enter");
+    deck.press("tab tab").type_in("3").press("tab").type_in("50k").press("enter");
     let handover = Handover {
         text: "write tests".into(),
         agent: Some("codex".into()),
         pattern: Some("parallel".into()),
         agents: Some(2),
+        rounds: None,
         depth: Some(3),
         budget: Some(50_000),
     };
@@ -90,7 +91,7 @@ fn a_wrong_limit_is_named_and_nothing_is_asked(
     #[case] why: &str,
 ) {
     let mut deck = deck();
-    deck.press("D").type_in("x").press("tab tab tab").type_in(agents).press("tab").type_in(depth);
+    deck.press("D").type_in("x").press("tab tab tab").type_in(agents).press("tab tab").type_in(depth);
     deck.press("tab").type_in(budget).press("enter");
     assert!(deck.asked_plans().is_empty());
     assert_eq!(deck.said(), why);
@@ -239,6 +240,7 @@ fn what_could_not_be_delegated_comes_back_as_it_was_filled_in() {
         agent: Some("simulated".into()),
         pattern: Some("sequential".into()),
         agents: Some(3),
+        rounds: Some(4),
         depth: Some(2),
         budget: Some(900),
     };

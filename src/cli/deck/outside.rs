@@ -13,10 +13,11 @@ use crate::cli::natives::Transcript;
 use crate::cli::{ask, config, delegate, mind, natives, shown, working_folder};
 use crate::config::Layer;
 use crate::config::keys::Key;
-use crate::control::{Signal, Signalled, Target};
+use crate::control::{Control, Held, Signal, Signalled, Target};
+use crate::hook::hold::{self, Order};
 use crate::model::command::{Command, Spec};
 use crate::model::fact::{About, Fact};
-use crate::model::id::SessionId;
+use crate::model::id::{CommandId, SessionId};
 use crate::model::key::SourceId;
 use crate::model::record::Record;
 use crate::monitor::app::effect::{Effect, Handover, News, PastEntry, Planned, SavePlace};
@@ -218,6 +219,10 @@ impl Outside for Hands {
             Effect::Signal { id, what, process } => {
                 self.spawn(move |_| News::Signalled { id, done: signal(what, &process) });
             }
+            Effect::Hold { id, what, held } => {
+                let folders: Vec<StateFolder> = self.watched.iter().filter_map(here).collect();
+                self.spawn(move |_| hold_by_hook(id, what, &held, &folders));
+            }
             Effect::Preview { ticket, commands } => {
                 let commands: Vec<(Option<Whose>, Command)> =
                     commands.into_iter().map(|(source, command)| (self.whose(source), command)).collect();
@@ -271,6 +276,27 @@ impl Outside for Hands {
             | Effect::Suspend
             | Effect::Quit => {}
         }
+    }
+}
+
+fn here(watched: &Watched) -> Option<StateFolder> {
+    if let Whose::Here(folder) = &watched.place { Some(folder.clone()) } else { None }
+}
+
+/// Leaves word for a session's hook: that it was heard is told by the hook's own record.
+fn hold_by_hook(id: CommandId, what: Control, held: &Held, folders: &[StateFolder]) -> News {
+    let order =
+        hold::wanted(what.as_str()).map(|want| Order { want, reason: None, command_id: Some(id.clone()) });
+    let is_release = order.is_none();
+    let left = folders.iter().try_for_each(|folder| {
+        let path = folder.hold_file(&held.session).map_err(|error| error.to_string())?;
+        hold::order(&path, held.agent.as_deref(), order.clone()).map_err(|error| error.to_string())
+    });
+    match left {
+        Err(why) => News::Signalled { id, done: Err(why) },
+        Ok(()) if is_release => News::Signalled { id, done: Ok("its hook lets it go on".into()) },
+        // The hook itself says when it happened.
+        Ok(()) => News::Nothing,
     }
 }
 

@@ -5,6 +5,9 @@ use super::{PATIENCE, assign, forget_env, new_id, pattern, prepare};
 use crate::cli::{CliError, ask, config};
 use crate::config::tasks;
 use crate::decide;
+use crate::decide::pattern::Cast;
+use crate::decide::plan::{Plan, Wanted};
+use crate::decide::settings::Patterns;
 use crate::model::command::{Limits, ReceiptState, Spec};
 use crate::model::handoff::Decision;
 use crate::model::id::DelegationId;
@@ -23,31 +26,29 @@ pub(in crate::cli) fn plan(
     let wish = Wish {
         tasks: std::slice::from_ref(&handover.text),
         pattern: handover.pattern.as_deref().map(pattern).transpose()?,
-        agent: handover.agent.as_deref(),
+        cast: cast(handover),
         asks_planner,
         ..Wish::default()
     };
     let task = desk.planned(&wish)?;
     let settings = desk.settings(task.as_ref());
     let mut spec = desk.weighed(&wish, task.as_ref())?;
+    assign_named(&wish.cast, &mut spec);
     spec.propose |= task.is_some() && settings.switch("subtaskApproval");
     spec.task_id = task.map(|task| task.id.into());
     limit(handover, &mut spec.limits);
     // Who does it is shown, and whether anybody can.
+    let made = spec.pattern;
     let trouble = assign(&config, &mut spec).err().map(|error| error.to_string());
-    Ok(Planned { spec, planner: planner_of(wish.pattern, &settings), trouble })
+    Ok(Planned { spec, planner: planner_of(made, wish.pattern, &settings), trouble })
 }
 
 /// Makes a plan of a decision that an engine elsewhere told.
 pub(in crate::cli) fn plan_of(handover: &Handover, decision: Decision) -> Result<Planned, String> {
-    let asked = handover.pattern.as_deref().map(pattern).transpose()?;
-    let asked = asked.and_then(|pattern| decide::pattern::Pattern::from_name(pattern.as_str()));
-    let wanted = decide::plan::Wanted { pattern: asked };
-    let decide::plan::Plan { decision, pattern, mut steps } =
-        decide::plan::of_decision(decision, &handover.text, wanted);
-    for step in &mut steps {
-        step.agent = handover.agent.clone().or(step.agent.take());
-    }
+    let pattern = handover.pattern.as_deref().map(pattern).transpose()?;
+    let wanted = Wanted { pattern, cast: cast(handover) };
+    let Plan { decision, pattern, steps } =
+        decide::plan::of_decision(decision, &handover.text, &wanted, &Patterns::default());
     let mut spec = Spec {
         title: Some(super::weigh::title(&handover.text)),
         pattern,
@@ -55,8 +56,24 @@ pub(in crate::cli) fn plan_of(handover: &Handover, decision: Decision) -> Result
         decision: Some(Box::new(decision)),
         ..Spec::default()
     };
+    assign_named(&wanted.cast, &mut spec);
     limit(handover, &mut spec.limits);
     Ok(Planned { spec, ..Planned::default() })
+}
+
+/// Returns who takes part, and how large a pattern is to be.
+fn cast(handover: &Handover) -> Cast {
+    let names = handover.agent.iter().flat_map(|names| names.split(','));
+    let agents = names.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
+    Cast { rounds: handover.rounds, answers: handover.agents, agents }
+}
+
+/// Who is named does it, whoever was suggested; a pattern that makes its own steps has given them out already.
+fn assign_named(cast: &Cast, spec: &mut Spec) {
+    if !spec.pattern.is_woven() && !cast.agents.is_empty() {
+        spec.subtasks.iter_mut().for_each(|step| step.agent = None);
+        cast.assign(&mut spec.subtasks);
+    }
 }
 
 fn limit(handover: &Handover, limits: &mut Limits) {

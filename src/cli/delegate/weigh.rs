@@ -5,6 +5,7 @@ use crate::cli::{now, planner};
 use crate::config::tasks::{self, Task};
 use crate::config::{Config, Effective, Layer};
 use crate::decide;
+use crate::decide::pattern::Cast;
 use crate::decide::plan::{Plan, Wanted};
 use crate::decide::settings::Settings;
 use crate::model::command::{Pattern, Spec, StepSpec};
@@ -18,7 +19,8 @@ pub(super) struct Wish<'a> {
     /// A task of tasks.json that is named as such.
     pub task_id: Option<&'a str>,
     pub pattern: Option<Pattern>,
-    pub agent: Option<&'a str>,
+    /// Who takes part, and how large a pattern is to be.
+    pub cast: Cast,
     /// Whether the planner is asked, where one is set.
     pub asks_planner: bool,
 }
@@ -54,12 +56,19 @@ impl Desk<'_> {
                 if several.iter().any(|task| task.trim().is_empty()) {
                     return Err(NOTHING.into());
                 }
-                // A pattern that this engine cannot run is left to whoever can.
-                let by_default = || super::pattern(&settings.word("patterns.default")).ok();
+                if let Some(woven) = wish.pattern.filter(|pattern| pattern.is_woven()) {
+                    let count = several.len();
+                    return Err(format!(
+                        "The pattern {woven} is for one task, and here are {count}.\nPut them into one text."
+                    ));
+                }
+                // A pattern that makes its own steps is not what several steps are for.
+                let by_default = super::pattern(&settings.word("patterns.default"));
+                let by_default = by_default.ok().filter(|pattern| !pattern.is_woven());
                 return Ok(Spec {
                     title: several.first().map(|task| title(task)),
-                    pattern: wish.pattern.or_else(by_default).unwrap_or_default(),
-                    subtasks: (1..).zip(several).map(|(nth, task)| step(nth, task, wish.agent)).collect(),
+                    pattern: wish.pattern.or(by_default).unwrap_or_default(),
+                    subtasks: (1..).zip(several).map(|(nth, task)| step(nth, task, None)).collect(),
                     limits,
                     ..Spec::default()
                 });
@@ -69,19 +78,17 @@ impl Desk<'_> {
             return Err(NOTHING.into());
         }
         let own = settings.get("patterns.default").filter(|one| one.layer >= Layer::Task);
-        let own = own.and_then(|own| decide::pattern::Pattern::from_name(own.value.as_str()?));
-        let asked = wish.pattern.and_then(|pattern| decide::pattern::Pattern::from_name(pattern.as_str()));
-        let wanted = Wanted { pattern: asked.or(own) };
-        let mut made = decide::plan::plan(&about, &whole, wanted, &deciding, now());
-        if let Some(planner) = asked_planner(wish, wanted, settings) {
+        let pattern = wish.pattern.or(own.and_then(|own| Pattern::from_name(own.value.as_str()?)));
+        // How many work at once is how many answer, where it is or may come to an ensemble.
+        let is_ensemble = pattern.is_none_or(|pattern| pattern == Pattern::Ensemble);
+        let answers = wish.cast.answers.filter(|_| is_ensemble);
+        let wanted = Wanted { pattern, cast: Cast { answers, ..wish.cast.clone() } };
+        let mut made = decide::plan::plan(&about, &whole, &wanted, &deciding, now());
+        let planner = planner_of(made.pattern, pattern, settings).filter(|_| wish.asks_planner);
+        if let Some(planner) = planner {
             made = planner::ask(self.folder, (&planner, &limits), made, &whole, &deciding, self.tell);
         }
-        let mut spec = Spec { title: Some(title(&whole)), limits, ..spec_of_plan(made, self.config) };
-        for step in &mut spec.subtasks {
-            // What a person says counts more than what words in the task suggest.
-            step.agent = wish.agent.map(str::to_owned).or(step.agent.take());
-        }
-        Ok(spec)
+        Ok(Spec { title: Some(title(&whole)), limits, ..spec_of_plan(made, self.config) })
     }
 
     /// Returns the task of tasks.json that is meant: the one that is named, or whose id is all that is said.
@@ -121,14 +128,10 @@ impl Desk<'_> {
 /// What is said to somebody who hands nothing over.
 const NOTHING: &str = "there is nothing to hand over.\nSay what is to be done, or name a task.";
 
-/// Returns the planner that would be asked for steps, were it asked.
-pub(super) fn planner_of(pattern: Option<Pattern>, settings: &Effective) -> Option<String> {
-    settings.name("planner").filter(|_| pattern != Some(Pattern::Direct))
-}
-
-fn asked_planner(wish: &Wish<'_>, wanted: Wanted, settings: &Effective) -> Option<String> {
-    let is_direct = wanted.pattern == Some(decide::pattern::Pattern::Direct);
-    planner_of(wish.pattern, settings).filter(|_| wish.asks_planner && !is_direct)
+/// Returns the planner that would be asked for steps, were it asked: not where one step is wanted, nor where the pattern
+/// makes its own.
+pub(super) fn planner_of(made: Pattern, wanted: Option<Pattern>, settings: &Effective) -> Option<String> {
+    settings.name("planner").filter(|_| wanted != Some(Pattern::Direct) && !made.is_woven())
 }
 
 /// Returns a planned task as it is weighed; one that says little is weighed by that.

@@ -16,7 +16,7 @@ use tui_input::Input;
 pub use answer::Asked;
 use offers::Offers;
 
-use crate::control::{Control, Signal, Signalled, Target};
+use crate::control::{Control, Held, Signal, Signalled, Target};
 use crate::model::NodeIx;
 use crate::model::id::QuestionId;
 use crate::model::key::SourceId;
@@ -56,6 +56,8 @@ pub enum Purpose {
     Answer(Target, QuestionId),
     /// Signals to these processes.
     Signal(Signal, Vec<Signalled>),
+    /// Word for the hooks of these.
+    Hold(Control, Vec<Held>),
     /// A task for the engine of this source, where it is known which.
     Delegate(Option<SourceId>),
     /// What would be started, of what was asked for there.

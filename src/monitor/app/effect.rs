@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::agent::log::Entry;
 use crate::config::Layer;
 use crate::config::keys::Key;
-use crate::control::{Signal, Signalled, Target};
+use crate::control::{Control, Held, Signal, Signalled, Target};
 use crate::model::command::{Command, Spec};
 use crate::model::id::{CommandId, SessionId};
 use crate::model::key::SourceId;
@@ -27,6 +27,12 @@ pub enum Effect {
         id: CommandId,
         what: Signal,
         process: Signalled,
+    },
+    /// Leave word for the hook of a session that no engine of ours runs.
+    Hold {
+        id: CommandId,
+        what: Control,
+        held: Held,
     },
     /// Ask what commands would touch.
     Preview {
@@ -135,6 +141,8 @@ pub struct Handover {
     pub agent: Option<String>,
     pub pattern: Option<String>,
     pub agents: Option<u32>,
+    /// How many rounds a debate or a review has.
+    pub rounds: Option<u32>,
     /// How many levels it may have.
     pub depth: Option<u32>,
     /// The tokens that it may use.

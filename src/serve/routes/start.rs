@@ -16,7 +16,7 @@ use super::control::{Options, Sent, key, preview, send, take_by};
 use super::planner::Planner;
 use crate::decide;
 use crate::engine::door::View;
-use crate::model::command::{Command, Limits, ReceiptState, Spec, StepSpec, Verb};
+use crate::model::command::{Command, ReceiptState, Spec, StepSpec, Verb};
 use crate::model::id::{CommandId, DelegationId};
 use crate::model::key::NodeKey;
 use crate::model::node::Node;
@@ -79,12 +79,16 @@ impl Start {
         planner: Option<Planner>,
     ) -> Result<Response, Problem> {
         let Self { key, by, delegation_id, is_preview } = self;
-        let limits = api.0.door.look(|view| view.config.settings().limits()).await?;
+        let otherwise = api.0.door.look(|view| plan::Otherwise {
+            limits: view.config.settings().limits(),
+            patterns: view.config.deciding().patterns,
+        });
+        let otherwise = otherwise.await?;
         let is_weighed = !fields.contains_key("subtasks");
         let spec = if is_weighed {
-            weighed(api, fields, &limits, planner.as_ref()).await?
+            weighed(api, fields, &otherwise, planner.as_ref()).await?
         } else {
-            plan::read(fields, &limits).map_err(|why| Problem::malformed(&why))?
+            plan::read(fields, &otherwise).map_err(|why| Problem::malformed(&why))?
         };
         let command = api.0.door.look(move |view| {
             check(view, &spec)?;
@@ -152,7 +156,7 @@ fn take_id(fields: &mut Map<String, Value>, key: &CommandId) -> Result<Delegatio
 async fn weighed(
     api: &Api,
     mut fields: Map<String, Value>,
-    limits: &Limits,
+    otherwise: &plan::Otherwise,
     planner: Option<&Planner>,
 ) -> Result<Spec, Problem> {
     let malformed = |why: String| Problem::malformed(&why);
@@ -163,25 +167,27 @@ async fn weighed(
             decide::decision::decide(&task, None, options, &view.config.deciding(), view.now)
         });
         let decision = decision.await?;
-        let spec = plan::read(fields, limits).map_err(malformed)?;
+        let spec = plan::read(fields, otherwise).map_err(malformed)?;
         return Ok(Spec { decision: spec.decision.or(Some(Box::new(decision))), ..spec });
     }
     let Some(id) = fields.get("taskId").and_then(Value::as_str).map(str::to_owned) else {
-        return plan::read(fields, limits).map_err(malformed);
+        return plan::read(fields, otherwise).map_err(malformed);
     };
     let asked = super::decide::find(api, id).await?;
     let pattern = match fields.remove("pattern") {
         None | Some(Value::Null) => None,
         Some(told) => {
             let found = told.as_str().and_then(decide::pattern::Pattern::from_name);
-            Some(found.ok_or_else(|| malformed(format!("{told} is no pattern.")))?)
+            let names = decide::pattern::Pattern::names();
+            Some(found.ok_or_else(|| malformed(format!("{told} is no pattern.\nThere are {names}.")))?)
         }
     };
     let whole = asked.planned.as_ref().map(crate::config::tasks::Task::prompt).unwrap_or_default();
-    let wanted = decide::plan::Wanted { pattern };
-    let mut made = decide::plan::plan(&asked.task, &whole, wanted, &asked.settings, asked.now);
-    if let Some(planner) = planner {
-        let told = planner.ask(api, &whole, &asked.settings, limits).await;
+    let wanted = decide::plan::Wanted { pattern, cast: plan::take_cast(&mut fields).map_err(malformed)? };
+    let mut made = decide::plan::plan(&asked.task, &whole, &wanted, &asked.settings, asked.now);
+    // A pattern that makes its own steps needs no plan of anybody.
+    if let Some(planner) = planner.filter(|_| !made.pattern.is_woven()) {
+        let told = planner.ask(api, &whole, &asked.settings, &otherwise.limits).await;
         match told.and_then(|told| decide::plan::answered(made.clone(), &planner.name, &told, &whole)) {
             Ok(better) => made = better,
             Err(why) => made.decision.hints.push(format!("{} made no plan: {why}.", planner.name)),
@@ -199,7 +205,7 @@ async fn weighed(
     fields.entry("title").or_insert_with(|| asked.task.title.clone().into());
     fields.insert("pattern".into(), made.pattern.as_str().into());
     fields.insert("subtasks".into(), serde_json::to_value(&steps).unwrap_or_default());
-    let spec = plan::read(fields, limits).map_err(malformed)?;
+    let spec = plan::read(fields, otherwise).map_err(malformed)?;
     Ok(Spec { decision: spec.decision.or(Some(Box::new(made.decision))), ..spec })
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::ask::{AGENT, BY, HOW, MODEL, NAMED, REASON, RESULT, TEXT};
 use super::{Exported, Form, Format, Purpose, cancel, delegate, failure, proposal};
 use crate::config::keys::{Key, find};
-use crate::control::{Control, Signal, Signalled, Target};
+use crate::control::{Control, Held, Signal, Signalled, Target};
 use crate::model::NodeIx;
 use crate::model::command::{Answer, PauseMode, Spec, Verb};
 use crate::model::key::SourceId;
@@ -18,6 +18,8 @@ use serde_json::Value;
 pub enum Asked {
     /// A signal to each.
     Signals(Signal, Vec<Signalled>),
+    /// Word for the hook of each.
+    Holds(Control, Vec<Held>),
     /// One command each.
     Commands(Vec<(Target, Verb)>),
     /// To weigh and split a task, and begin nothing of it.
@@ -85,6 +87,7 @@ pub fn read(form: &Form) -> Result<Asked, String> {
             Ok(Asked::Commands(vec![(target.clone(), verb)]))
         }
         Purpose::Signal(signal, processes) => Ok(Asked::Signals(*signal, processes.clone())),
+        Purpose::Hold(control, hooked) => Ok(Asked::Holds(*control, hooked.clone())),
         Purpose::Delegate(source) => {
             let handover = delegate::read(form)?;
             Ok(Asked::Plan { source: *source, handover, asks_planner: false })

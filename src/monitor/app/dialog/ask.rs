@@ -1,7 +1,7 @@
 //! Makes the forms: what a person must know before a command, and what it needs to be told.
 
 use super::{Choice, Field, Form, Note, Purpose, Tone};
-use crate::control::{Control, Signal, Signalled, Target};
+use crate::control::{Control, Held, Signal, Signalled, Target};
 use crate::model::node::{Node, Question};
 use crate::model::usage::Spend;
 use crate::model::{Model, NodeIx};
@@ -16,6 +16,7 @@ pub const TEXT: &str = "Text";
 pub const RESULT: &str = "Result";
 pub const PATTERN: &str = "Pattern";
 pub const AGENTS: &str = "Agents at once";
+pub const ROUNDS: &str = "Rounds";
 pub const DEPTH: &str = "Levels";
 pub const BUDGET: &str = "Budget";
 pub const BY: &str = "By";
@@ -166,6 +167,27 @@ pub fn agent_of(agents: &[String], default: &str, note: &str) -> Field {
     }
     let named = agents.iter().map(|name| Choice::new(NAMED, name.as_str(), ""));
     Field::choice(AGENT, std::iter::once(Choice::new("", default, note)).chain(named).collect())
+}
+
+/// Makes the form that asks before sessions and agents that no engine runs are told to stop by their own hooks.
+pub fn hold(control: Control, hooked: Vec<Held>) -> Form {
+    let mut notes: Vec<Note> =
+        hooked.iter().map(|held| Note::new(Tone::Plain, held.key().to_string())).collect();
+    notes.push(Note::new(Tone::Warn, "No engine of yours started this: its own hook tells it to stop."));
+    notes.push(Note::new(
+        Tone::Dim,
+        "It happens at its next tool call, and is confirmed by the hook's record.",
+    ));
+    Form {
+        purpose: Purpose::Hold(control, hooked),
+        title: "Stop at the next tool call".into(),
+        notes,
+        fields: Vec::new(),
+        focus: 0,
+        scroll: None,
+        yes: "stop it",
+        ticket: None,
+    }
 }
 
 /// Makes the form that asks before processes are signalled: it names each, by number and command.

@@ -2,9 +2,10 @@
 //! it and the plan that comes of it; only what was shown is started.
 
 use super::answer::agent;
-use super::ask::{AGENT, AGENTS, BUDGET, DEPTH, HOW, PATTERN, STEPS, TEXT, agent_of};
+use super::ask::{AGENT, AGENTS, BUDGET, DEPTH, HOW, PATTERN, ROUNDS, STEPS, TEXT, agent_of};
 use super::offers::Offers;
 use super::{Asked, Choice, Field, Form, Note, Purpose, Tone, proposal};
+use crate::decide::pattern::MOST_ROUNDS;
 use crate::decide::plan::{BUILT_IN, PLANNED_BY};
 use crate::model::command::{Spec, StepSpec};
 use crate::model::handoff::{Decision, SubtaskSpec};
@@ -32,6 +33,9 @@ pub fn ask(takers: Takers<'_>) -> Form {
         Choice::new("", "as it comes", "one step, or as the plan says"),
         Choice::new("parallel", "parallel", "steps side by side"),
         Choice::new("sequential", "sequential", "each step gets the result of the one before"),
+        Choice::new("debate", "debate", "one for, one against, then a synthesis"),
+        Choice::new("review", "review", "made, reviewed and revised until it is approved"),
+        Choice::new("ensemble", "ensemble", "several answers, then a judge"),
         Choice::new("direct", "direct", "one agent, one step"),
     ];
     let agent = if takers.agents.is_empty() {
@@ -43,7 +47,8 @@ pub fn ask(takers: Takers<'_>) -> Form {
         Field::text(TEXT, "what is to be done, or the id of a task"),
         Field::choice(PATTERN, patterns),
         agent,
-        Field::short(AGENTS, "how many work side by side"),
+        Field::short(AGENTS, "how many work side by side; how many answer"),
+        Field::short(ROUNDS, "of a debate or a review, 1 to 9"),
         Field::short(DEPTH, "how many levels, 1 to 5"),
         Field::short(BUDGET, "how many tokens, such as 50k"),
     ];
@@ -71,6 +76,7 @@ pub fn ask_again(takers: Takers<'_>, handover: &Handover) -> Form {
     form.fill(PATTERN, handover.pattern.as_deref().unwrap_or_default());
     form.fill(AGENT, handover.agent.as_deref().unwrap_or_default());
     form.fill(AGENTS, &number(handover.agents.map(u64::from)));
+    form.fill(ROUNDS, &number(handover.rounds.map(u64::from)));
     form.fill(DEPTH, &number(handover.depth.map(u64::from)));
     form.fill(BUDGET, &number(handover.budget));
     form
@@ -108,6 +114,7 @@ pub fn read(form: &Form) -> Result<Handover, String> {
         agent: agent(form),
         pattern: form.chosen(PATTERN).filter(|pattern| !pattern.is_empty()).map(str::to_owned),
         agents: count(AGENTS, u32::MAX, "How many at once is a number from 1 on.")?,
+        rounds: count(ROUNDS, MOST_ROUNDS, "How many rounds is a number from 1 to 9.")?,
         depth: count(DEPTH, DEEPEST, "How many levels is a number from 1 to 5.")?,
         budget: form.typed(BUDGET).map(|typed| budget(&typed)).transpose()?,
     })

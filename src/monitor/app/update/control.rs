@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::Ctx;
-use crate::control::{self, Channel, Control, Signal, Signalled, Target};
+use crate::control::{self, Channel, Control, Held, Signal, Signalled, Target};
 use crate::model::NodeIx;
 use crate::model::command::{Command, PauseMode, Verb};
 use crate::model::key::SourceId;
@@ -39,7 +39,7 @@ pub fn control_on(ui: &mut Ui, cx: Ctx<'_>, what: Control, nodes: &[NodeIx]) -> 
         return fail(ui, cx, *ix, &target);
     }
     let (mut targets, mut allowed, mut refused) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut processes, mut by_signal) = (Vec::new(), None);
+    let (mut processes, mut by_signal, mut hooked) = (Vec::new(), None, Vec::new());
     for ix in nodes {
         match control::channel(cx.model, *ix, what) {
             Ok(Channel::Engine(target)) => {
@@ -50,6 +50,7 @@ pub fn control_on(ui: &mut Ui, cx: Ctx<'_>, what: Control, nodes: &[NodeIx]) -> 
                 by_signal = Some(signal);
                 processes.push(process);
             }
+            Ok(Channel::Hook(held)) => hooked.push(held),
             Err(why) => refused.push(why),
         }
     }
@@ -59,6 +60,14 @@ pub fn control_on(ui: &mut Ui, cx: Ctx<'_>, what: Control, nodes: &[NodeIx]) -> 
         if targets.is_empty() {
             return Vec::new();
         }
+    }
+    if !hooked.is_empty() && targets.is_empty() {
+        // To let go, and to hold, is undone as easily as done; to stop is not.
+        if what != Control::Cancel {
+            return hold(ui, cx, what, hooked);
+        }
+        ui.layers.push(Layer::Form(Box::new(ask::hold(what, hooked))));
+        return Vec::new();
     }
     if targets.is_empty() {
         let why = refused.into_iter().next().unwrap_or_else(|| "Nothing is selected.".into());
@@ -120,7 +129,7 @@ pub fn reject(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 pub fn answer(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     let Some((ix, node)) = ui.selected(cx.model) else { return Vec::new() };
     match control::channel(cx.model, ix, Control::Answer) {
-        Ok(Channel::Signal(..)) => {}
+        Ok(Channel::Signal(..) | Channel::Hook(_)) => {}
         Ok(Channel::Engine(target)) => {
             if let Some(question) = node.more().and_then(|more| more.questions.first()) {
                 ui.layers.push(Layer::Form(Box::new(ask::question(target, question))));
@@ -186,6 +195,16 @@ pub fn signal(ui: &mut Ui, cx: Ctx<'_>, what: Signal, processes: Vec<Signalled>)
         Effect::Signal { id, what, process }
     };
     processes.into_iter().map(of).collect()
+}
+
+/// Leaves word for the hooks of sessions that no engine runs, and remembers that it did.
+pub fn hold(ui: &mut Ui, cx: Ctx<'_>, what: Control, hooked: Vec<Held>) -> Vec<Effect> {
+    let of = |held: Held| {
+        let id = ui.next_command_id();
+        ui.outbox.push_hold(id.clone(), what.as_str(), &held, cx.now);
+        Effect::Hold { id, what, held }
+    };
+    hooked.into_iter().map(of).collect()
 }
 
 fn command(ui: &mut Ui, cx: Ctx<'_>, target: &Target, verb: Verb) -> Command {

@@ -320,6 +320,7 @@ fn finish(ui: &mut Ui, cx: Ctx<'_>, form: Form) -> Vec<Effect> {
             commands.into_iter().map(|(target, verb)| control::send(ui, cx, &target, verb)).collect()
         }
         Ok(Asked::Signals(what, processes)) => control::signal(ui, cx, what, processes),
+        Ok(Asked::Holds(what, hooked)) => control::hold(ui, cx, what, hooked),
         Ok(Asked::Plan { source, handover, asks_planner }) => {
             ui.layers.push(Layer::Form(Box::new(form)));
             vec![delegate::ask(ui, source, handover, asks_planner)]
