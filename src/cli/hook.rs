@@ -12,6 +12,7 @@ use clap::{Args, ValueEnum};
 use serde_json::value::to_raw_value;
 
 use super::{Place, now, print, warn, working_folder};
+use crate::agent;
 use crate::config::{Config, Effective, Places};
 use crate::hook::input::{Input, Moment};
 use crate::hook::output::Format;
@@ -38,9 +39,9 @@ pub(super) struct Hook {
     /// The form of the answer.
     #[arg(long, value_enum, default_value = "claude")]
     format: Form,
-    /// The coding agent that asks.
-    #[arg(long, default_value = "claude", value_name = "NAME")]
-    tool: String,
+    /// The coding agent that asks; without it, as its transcript is named.
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
     /// Deny the call where the hook itself fails, instead of letting it pass.
     #[arg(long)]
     fail_closed: bool,
@@ -103,7 +104,7 @@ impl Hook {
             folder: folder.as_ref(),
             settings: &settings,
             definitions: definitions(&project),
-            tool: &self.tool,
+            tool: self.tool.as_deref().unwrap_or_else(|| whose(input)),
             now: now(),
             dashboard: self.format == Form::Seed,
         };
@@ -149,6 +150,16 @@ fn tell(folder: &StateFolder, record: &HookRecorded) -> Result<(), String> {
         folder.create(&RealDisk).map_err(|error| error.to_string())?;
     }
     inbox::record(&RealDisk, folder, &record.session, &record.id, &text).map_err(|error| error.to_string())
+}
+
+/// Returns the coding agent whose session this is: of those that have hooks, one calls its transcripts rollouts.
+fn whose(input: &Input) -> &'static str {
+    let file = input.transcript.as_deref().and_then(|path| Path::new(path).file_name()?.to_str());
+    if file.is_some_and(|name| name.starts_with("rollout-")) {
+        agent::codex::TOOL
+    } else {
+        agent::claude::TOOL
+    }
 }
 
 /// Where a project, and the person, define agents.

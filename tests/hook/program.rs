@@ -107,6 +107,19 @@ fn without_a_state_folder_the_model_is_put_in_and_nothing_is_made() {
     assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 0);
 }
 
+#[test]
+fn whose_session_it_is_follows_from_its_transcript() {
+    let temp = project();
+    let codex =
+        AGENT.replace("/nowhere/0b1f9d1e-6a1c-4c52-9f0e-2f6f2f8a1c11.jsonl", "/x/rollout-2026-1.jsonl");
+    for (input, tool) in [(AGENT.to_owned(), "claude"), (codex.replace("toolu_01A", "toolu_2"), "codex")] {
+        hook(temp.path(), &["PreToolUse"], &input);
+        let inbox = fs::read_dir(temp.path().join(".quarterdeck/inbox")).unwrap();
+        let all: String = inbox.flatten().map(|file| fs::read_to_string(file.path()).unwrap()).collect();
+        assert!(all.lines().last().unwrap().contains(&format!("\"tool\":\"{tool}\"")), "{all}");
+    }
+}
+
 /// Returns the ids of all records in a journal.
 fn journalled(folder: &StateFolder) -> Vec<String> {
     let mut ids = Vec::new();

@@ -80,7 +80,11 @@ impl GeminiAdapter {
         // `auto` is none: which model it takes shows with each message.
         let model = value["model"].as_str().filter(|model| !model.starts_with("auto"));
         let session = value["session_id"].as_str();
-        Entry::Named(Named { session: session.map(str::to_owned), model: model.map(str::to_owned) })
+        Entry::Named(Named {
+            session: session.map(str::to_owned),
+            model: model.map(str::to_owned),
+            ..Named::default()
+        })
     }
 
     fn result(&self, value: &Value) -> Entry {

@@ -34,5 +34,5 @@ pub fn run(config: &AgentConfig, ask: &Ask<'_>, run: &mut Run) -> Result<Brief, 
     let home = run.env.get("GEMINI_CLI_HOME").or_else(|| run.env.get("HOME"));
     let home = home.map(|home| PathBuf::from(home).join(".gemini"));
     let (prompt, cwd) = (String::new(), run.cwd.clone());
-    Ok(Brief { kind: Kind::Gemini, prompt, session: Some(session), home, cwd })
+    Ok(Brief { prompt, session: Some(session), home, cwd, ..Brief::of(Kind::Gemini) })
 }
