@@ -297,6 +297,11 @@ impl Blocking {
         self.runtime.block_on(self.client.get(path))
     }
 
+    /// Asks about something; it may be asked again.
+    pub fn post(&self, path: &str, key: &str, body: &impl Serialize) -> Result<Reply, ClientError> {
+        self.runtime.block_on(self.client.post(path, key, body))
+    }
+
     /// Puts something in the place of what is there.
     pub fn put(&self, path: &str, body: &impl Serialize) -> Result<Reply, ClientError> {
         self.runtime.block_on(self.client.put(path, body))

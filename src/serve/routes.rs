@@ -5,6 +5,7 @@ mod decide;
 mod hook;
 mod log;
 pub(super) mod past;
+mod planner;
 mod query;
 mod settings;
 mod start;

@@ -210,7 +210,11 @@ pub fn ask_change(ui: &mut Ui, told: &Told) {
         Kind::Switch => words(&["true", "false"]),
         Kind::Whole { .. } | Kind::Words | Kind::Hints | Kind::Pairs | Kind::Name => {
             let now = if told.value == "null" { String::new() } else { told.value.clone() };
-            Field::Text { label: TEXT.into(), hint: "nothing takes it back", input: Input::new(now) }
+            let mut field = Field::text(TEXT, "nothing takes it back");
+            if let Field::Text { input, .. } = &mut field {
+                *input = Input::new(now);
+            }
+            field
         }
     };
     let places = vec![
