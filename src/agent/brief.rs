@@ -11,6 +11,7 @@ use super::Adapter;
 use super::claude::live::ClaudeAdapter;
 use super::command::CommandAdapter;
 use super::kind::Kind;
+use super::opencode::live::OpenCodeAdapter;
 
 /// The file's name.
 pub const FILE: &str = "agent.json";
@@ -45,8 +46,9 @@ impl Brief {
     pub fn adapter(&self) -> Box<dyn Adapter> {
         match self.kind {
             Kind::Claude => Box::new(ClaudeAdapter::new(self.clone())),
+            Kind::OpenCode => Box::new(OpenCodeAdapter::new(self.clone())),
             // The others cannot be started yet; a session of theirs is of a later release, and read as it comes.
-            Kind::Command | Kind::Simulated | Kind::Codex | Kind::OpenCode | Kind::Gemini | Kind::Acp => {
+            Kind::Command | Kind::Simulated | Kind::Codex | Kind::Gemini | Kind::Acp => {
                 Box::<CommandAdapter>::default()
             }
         }

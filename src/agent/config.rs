@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::brief::{self, Brief};
 use super::claude::live;
 pub use super::kind::Kind;
+use super::opencode;
 use super::run::{Run, Stdin};
 use crate::model::worktree::Isolation;
 
@@ -128,7 +129,7 @@ pub enum Misconfigured {
     )]
     NoModel,
     /// A kind that this build knows by name only.
-    #[error("this version cannot run {} agents yet.\nThere are: claude, command, simulated.", .0.as_str())]
+    #[error("this version cannot run {} agents yet.\nThere are: claude, opencode, command, simulated.", .0.as_str())]
     NotYet(Kind),
     /// A shell line has no place for the arguments that the tool needs.
     #[error(
@@ -162,6 +163,16 @@ impl AgentConfig {
         self.listens || self.kind.listens()
     }
 
+    /// Returns whose limits hold for it with this model, as far as that is known before it runs.
+    pub fn provider<'a>(&'a self, model: Option<&'a str>) -> Option<&'a str> {
+        let of_model = || model.or(self.model.as_deref())?.split_once('/').map(|(provider, _)| provider);
+        match self.kind {
+            // It speaks to whomever the model is of.
+            Kind::OpenCode => of_model(),
+            kind => kind.provider(),
+        }
+    }
+
     /// Returns the program that it is run by; nothing where that is this program, or a shell.
     pub fn program(&self) -> Option<&str> {
         match &self.command {
@@ -178,7 +189,8 @@ impl AgentConfig {
         match self.kind {
             Kind::Command | Kind::Simulated => self.run_command(ask, run),
             Kind::Claude => self.run_tool(run, |run| live::run(self, ask, run)),
-            Kind::Codex | Kind::OpenCode | Kind::Gemini | Kind::Acp => Err(Misconfigured::NotYet(self.kind)),
+            Kind::OpenCode => self.run_tool(run, |run| opencode::live::run(self, ask, run)),
+            Kind::Codex | Kind::Gemini | Kind::Acp => Err(Misconfigured::NotYet(self.kind)),
         }
     }
 

@@ -126,8 +126,8 @@ impl Kind {
     /// Returns whether this build can run it.
     pub fn is_ready(self) -> bool {
         match self {
-            Self::Command | Self::Simulated | Self::Claude => true,
-            Self::Codex | Self::OpenCode | Self::Gemini | Self::Acp => false,
+            Self::Command | Self::Simulated | Self::Claude | Self::OpenCode => true,
+            Self::Codex | Self::Gemini | Self::Acp => false,
         }
     }
 
@@ -215,9 +215,16 @@ impl Kind {
                 report_usage: true,
                 report_cost: false,
             },
-            Self::Command | Self::Simulated | Self::Codex | Self::OpenCode | Self::Gemini | Self::Acp => {
-                Abilities::default()
-            }
+            Self::OpenCode => Abilities {
+                tell: true,
+                ask_permission: true,
+                sub_agents: true,
+                cancel_child: true,
+                resume: true,
+                report_usage: true,
+                report_cost: true,
+            },
+            Self::Command | Self::Simulated | Self::Codex | Self::Gemini | Self::Acp => Abilities::default(),
         }
     }
 }

@@ -8,6 +8,7 @@
 
 mod claude;
 mod deck;
+mod opencode;
 mod place;
 mod speaks;
 mod totals;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::agent::Beside;
 use crate::agent::brief::{self, Brief};
+use crate::agent::kind::Kind;
 use crate::agent::run::Run;
 
 /// How much of a file is read in one turn, and at once.
@@ -94,8 +95,12 @@ impl Open {
 /// Returns whether the tool has kept anything of the session that is to be gone on with.
 pub(super) fn is_there(run: &Run) -> bool {
     let brief = run.files.get(brief::FILE).and_then(|text| serde_json::from_str::<Brief>(text).ok());
-    let files = brief.map(|brief| brief.adapter().beside()).unwrap_or_default();
-    files.iter().any(|beside| first(&beside.pattern).is_some())
+    let Some(brief) = brief else { return false };
+    // It keeps all sessions in one store, and says itself if one is gone.
+    if brief.kind == Kind::OpenCode {
+        return brief.session.is_some();
+    }
+    brief.adapter().beside().iter().any(|beside| first(&beside.pattern).is_some())
 }
 
 /// Returns the first file that fits a pattern. A `*` stands for any part of one name.

@@ -142,6 +142,7 @@ impl Teller<'_> {
                 request_id,
                 model,
                 usage: tokens,
+                cost: usage.cost,
                 ..p::AgentUsage::default()
             }),
             None => Body::SubtaskUsage(p::SubtaskUsage {
@@ -152,6 +153,7 @@ impl Teller<'_> {
                 request_id,
                 model,
                 usage: tokens,
+                cost: usage.cost,
                 ..p::SubtaskUsage::default()
             }),
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::delegation::ended;
 use super::{Teller, report, step};
+use crate::agent::opencode;
 use crate::model::event::payload as p;
 use crate::model::fact::{Action, Clock, Description, NodeFact, StatusReport, UsageReport, session};
 use crate::model::handoff::Handoff;
@@ -125,6 +126,10 @@ impl Teller<'_> {
             keys = keys.and(NodeKey::ToolUse(call.into()));
         }
         if let Some(tool) = data.tool {
+            if tool == opencode::TOOL {
+                // Its sub-agents are sessions of their own, and its files know them as such.
+                keys = keys.and(opencode::key(data.agent_id.as_str()));
+            }
             keys = keys.and(NodeKey::CliAgent(tool.into(), data.agent_id.as_str().into()));
         }
         if let (Some(delegation), Some(subtask)) = (&data.delegation_id, &data.subtask_id) {
