@@ -91,7 +91,7 @@ impl Bridge {
                     Some(line) => self.take(&line, events).await?,
                     None => is_closed = true,
                 },
-                Some(done) = self.open.join_next() => if let Ok(done) = done { self.tell(done).await },
+                Some(done) = self.open.join_next() => if let Ok(done) = done { self.tell(done, events) },
                 is_broken = events.next() => if is_broken { events.again().await },
                 _ = look.tick() => server.check()?,
             }
@@ -158,10 +158,12 @@ impl Bridge {
         });
     }
 
-    async fn tell(&mut self, done: Done) {
+    fn tell(&mut self, done: Done, events: &mut events::Events) {
         let Done { id, is_turn, answer } = done;
         if is_turn {
             self.turns -= 1;
+            // What is in it is told as every other message is: once, whichever way it came first.
+            events.tell_message(&answer.body);
             let (status, open) = (answer.status, self.turns);
             say("bridge.turn", &json!({ "id": id, "status": status, "body": answer.body, "open": open }));
             return;
@@ -182,8 +184,8 @@ async fn after_the_turn(client: &Client, session: &str, lost: Answer) -> Answer 
         let works = status.body.get(session).and_then(|status| status.get("type")).and_then(Value::as_str);
         if !matches!(works, Some("busy" | "retry")) {
             let messages = client.get(&format!("/session/{session}/message")).await;
-            let last = messages.body.as_array().and_then(|all| all.last()).cloned();
-            return Answer { status: messages.status, body: last.unwrap_or_default() };
+            let final_one = messages.body.as_array().and_then(|all| all.last()).cloned();
+            return Answer { status: messages.status, body: final_one.unwrap_or_default() };
         }
         tokio::time::sleep(ASK_EVERY).await;
     }

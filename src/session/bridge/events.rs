@@ -96,12 +96,7 @@ impl Events {
                 if !self.is_ours(message, "/info/time/created") {
                     continue;
                 }
-                self.pass(&json!({ "type": "message.updated",
-                    "properties": { "sessionID": session, "info": message.get("info") } }));
-                for part in message.get("parts").map(list).unwrap_or_default() {
-                    self.pass(&json!({ "type": "message.part.updated",
-                        "properties": { "sessionID": session, "part": part } }));
-                }
+                self.tell_message(message);
             }
             let children = self.client.get(&format!("/session/{session}/children")).await;
             for child in list(&children.body) {
@@ -117,6 +112,19 @@ impl Events {
             for asked in list(&waiting.body) {
                 self.pass(&json!({ "type": kind, "properties": asked }));
             }
+        }
+    }
+
+    /// Tells a message with its parts.
+    pub(super) fn tell_message(&mut self, message: &Value) {
+        let Some(info) = message.get("info") else { return };
+        let session = info.get("sessionID");
+        self.pass(
+            &json!({ "type": "message.updated", "properties": { "sessionID": session, "info": info } }),
+        );
+        for part in message.get("parts").map(list).unwrap_or_default() {
+            let part = json!({ "sessionID": session, "part": part });
+            self.pass(&json!({ "type": "message.part.updated", "properties": part }));
         }
     }
 

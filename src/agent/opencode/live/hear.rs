@@ -99,10 +99,6 @@ impl OpenCodeAdapter {
     fn turn(&mut self, raw: Option<&RawValue>, made: &mut Made, step: &mut Step) {
         let Some(turn) = wire::part::<Turn<'_>>(raw) else { return };
         let whole = wire::part::<Whole<'_>>(turn.body).unwrap_or_default();
-        self.message(whole.info, made);
-        for part in &whole.parts {
-            self.part(Some(part), made);
-        }
         let (status, summary) = outcome(&turn, &whole);
         if turn.id != PROMPT && turn.status != 200 {
             let trouble = Some(summary.clone());
