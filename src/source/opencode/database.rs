@@ -54,6 +54,11 @@ impl Database {
         self.path.is_file()
     }
 
+    /// Returns whether it is open, and whole.
+    pub fn is_open(&self) -> bool {
+        self.connection.is_some()
+    }
+
     /// Forgets what is open.
     pub fn close(&mut self) {
         (self.connection, self.version) = (None, None);
