@@ -41,6 +41,7 @@ pub mod process;
 pub mod report;
 pub mod serve;
 pub mod session;
+pub mod setup;
 pub mod shot;
 pub mod source;
 pub mod store;

@@ -17,6 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("worktree", &["store", "model"]),
     ("session", &["process", "agent", "store", "model"]),
     ("source", &["process", "agent", "store", "model"]),
+    ("setup", &["config", "model"]),
     ("engine", &["config", "worktree", "process", "source", "session", "decide", "agent", "store", "model"]),
     ("report", &["model"]),
     ("control", &["model"]),

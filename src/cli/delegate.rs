@@ -107,6 +107,9 @@ struct Then {
 pub(super) struct Direct {
     /// What is to be done.
     task: String,
+    /// What it is called on screen, instead of its first line.
+    #[arg(long)]
+    title: Option<String>,
     /// The agent, by its name in quarterdeck.toml.
     #[arg(long)]
     agent: Option<String>,
@@ -266,7 +269,7 @@ impl Direct {
         let made = decide::plan::plan(&about, &self.task, wanted, &config.deciding(), now());
         let spec = Spec {
             decision: Some(Box::new(made.decision)),
-            title: Some(title(&self.task)),
+            title: Some(self.title.unwrap_or_else(|| title(&self.task))),
             pattern: Pattern::Direct,
             subtasks,
             limits: Limits {

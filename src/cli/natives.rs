@@ -56,6 +56,11 @@ impl Natives {
         Self { homes, scope, prices: Arc::new(prices), projects, omc_state_dir, warnings }
     }
 
+    /// Returns the day of which the prices are, and how many models have one.
+    pub fn price_table(&self) -> (&str, usize) {
+        (&self.prices.date, self.prices.len())
+    }
+
     /// Makes the feeds, numbered from `first` on.
     pub fn feeds(&self, first: u16) -> Vec<Box<dyn Feed>> {
         let mut feeds: Vec<Box<dyn Feed>> = Vec::new();
