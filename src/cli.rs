@@ -210,7 +210,7 @@ pub fn run() -> ExitCode {
         Some(Command::Completions(command)) => command.run(),
         Some(Command::Man(command)) => command.run(),
         Some(Command::SessionHost(command)) => command.run(),
-        Some(Command::Bridge(command)) => command.run(),
+        Some(Command::Bridge(command)) => Ok(command.run()),
         Some(Command::SimulatedAgent(command)) => command.run(),
     };
     finish(outcome)

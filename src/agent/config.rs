@@ -166,11 +166,8 @@ impl AgentConfig {
     /// Returns whose limits hold for it with this model, as far as that is known before it runs.
     pub fn provider<'a>(&'a self, model: Option<&'a str>) -> Option<&'a str> {
         let of_model = || model.or(self.model.as_deref())?.split_once('/').map(|(provider, _)| provider);
-        match self.kind {
-            // It speaks to whomever the model is of.
-            Kind::OpenCode => of_model(),
-            kind => kind.provider(),
-        }
+        // It speaks to whomever the model is of.
+        if self.kind == Kind::OpenCode { of_model() } else { self.kind.provider() }
     }
 
     /// Returns the program that it is run by; nothing where that is this program, or a shell.

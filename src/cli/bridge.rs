@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use super::Outcome;
 use crate::agent::opencode::live::Plan;
 use crate::session::bridge;
 
@@ -43,17 +42,17 @@ enum To {
 }
 
 impl Bridge {
-    pub(super) fn run(self) -> Outcome {
+    pub(super) fn run(self) -> ExitCode {
         match self.to {
             To::OpenCode { resume, model, agent, command } => {
                 let ran = bridge::opencode(Plan { resume, model, agent }, &command);
-                Ok(if ran { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+                if ran { ExitCode::SUCCESS } else { ExitCode::FAILURE }
             }
             To::Guard { parent, command } => {
                 let why = bridge::guard(parent, &command);
                 // Where that goes nowhere, the exit code tells.
                 let _ = writeln!(std::io::stderr().lock(), "{why}");
-                Ok(ExitCode::FAILURE)
+                ExitCode::FAILURE
             }
         }
     }

@@ -28,6 +28,9 @@ use server::Server;
 
 /// How often it is looked whether the server lives.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How often the server is started before that is given up, and how long to wait in between.
+const MOST_STARTS: u32 = 3;
+const START_AGAIN: Duration = Duration::from_secs(1);
 /// How often a session is asked whether it still works, when the answer to its turn was lost.
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
@@ -36,12 +39,31 @@ pub fn opencode(plan: Plan, command: &[String]) -> bool {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let done = match runtime {
         Ok(runtime) => runtime.block_on(Bridge::run(plan, command)),
-        Err(error) => Err(format!("cannot begin: {error}")),
+        Err(error) => Err(Failed::from(format!("cannot begin: {error}"))),
     };
-    if let Err(message) = &done {
-        say("bridge.failed", &json!({ "message": message }));
+    if let Err(Failed { message, for_good }) = &done {
+        say("bridge.failed", &json!({ "message": message, "forGood": for_good }));
     }
     done.is_ok()
+}
+
+/// Why a session did not come to its end.
+struct Failed {
+    message: String,
+    /// Another attempt would end the same way.
+    for_good: bool,
+}
+
+impl From<String> for Failed {
+    fn from(message: String) -> Self {
+        Self { message, for_good: false }
+    }
+}
+
+impl Failed {
+    fn for_good(message: String) -> Self {
+        Self { message, for_good: true }
+    }
 }
 
 /// A turn that has ended, or an order that was answered.
@@ -61,15 +83,16 @@ struct Bridge {
 }
 
 impl Bridge {
-    async fn run(plan: Plan, command: &[String]) -> Result<(), String> {
-        plan.check()?;
+    async fn run(plan: Plan, command: &[String]) -> Result<(), Failed> {
+        plan.check().map_err(Failed::for_good)?;
         let mut ended =
             signal(SignalKind::terminate()).map_err(|error| format!("cannot hear signals: {error}"))?;
-        let mut server = Server::start(command)?;
-        let client = tokio::select! {
-            client = server.ready() => client?,
-            _ = ended.recv() => return Ok(server.stop().await),
+        let started = tokio::select! {
+            started = start(command) => Some(started?),
+            _ = ended.recv() => None,
         };
+        // Told to end before it began: what was started ends with this process.
+        let Some((mut server, client)) = started else { return Ok(()) };
         let mut events = events::Events::listen(client.clone()).await?;
         let mut bridge = Self { plan, client, session: None, open: JoinSet::new(), turns: 0 };
         let outcome = tokio::select! {
@@ -81,7 +104,7 @@ impl Bridge {
     }
 
     /// Does what it is told until nothing more comes and nothing is open.
-    async fn work(&mut self, server: &mut Server, events: &mut events::Events) -> Result<(), String> {
+    async fn work(&mut self, server: &mut Server, events: &mut events::Events) -> Result<(), Failed> {
         let mut wishes = stdin();
         let mut look = tokio::time::interval(LOOK_EVERY);
         let mut is_closed = false;
@@ -103,7 +126,7 @@ impl Bridge {
         Ok(())
     }
 
-    async fn take(&mut self, line: &str, events: &mut events::Events) -> Result<(), String> {
+    async fn take(&mut self, line: &str, events: &mut events::Events) -> Result<(), Failed> {
         let Ok(wish) = serde_json::from_str::<Wish>(line) else {
             say("bridge.note", &json!({ "message": "A line that means nothing came on stdin." }));
             return Ok(());
@@ -122,14 +145,14 @@ impl Bridge {
     }
 
     /// Takes up the session that is to be gone on with, or makes one.
-    async fn begin(&mut self, work: &Work) -> Result<String, String> {
+    async fn begin(&mut self, work: &Work) -> Result<String, Failed> {
         let id = if let Some(id) = self.plan.resume.clone() {
             let answer = self.client.get(&format!("/session/{id}")).await;
             if answer.status != 200 {
-                return Err(format!(
-                    "OpenCode has no session {id} any more: {}\nBegin anew with `retry --fresh`.",
-                    answer.words()
-                ));
+                let words = answer.words();
+                return Err(Failed::for_good(format!(
+                    "OpenCode has no session {id} any more: {words}\nBegin anew with `retry --fresh`."
+                )));
             }
             id
         } else {
@@ -171,6 +194,25 @@ impl Bridge {
         let is_done = (200..300).contains(&answer.status);
         let trouble = (!is_done).then(|| answer.words());
         say("bridge.answered", &json!({ "id": id, "trouble": trouble }));
+    }
+}
+
+/// Starts the server, and waits until it listens. One that left before that is started again: another OpenCode that
+/// ends just then may hold the store that they share.
+async fn start(command: &[String]) -> Result<(Server, Client), String> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let mut server = Server::start(command)?;
+        match server.ready().await {
+            Ok(client) => return Ok((server, client)),
+            Err(why) if tries >= MOST_STARTS => return Err(why),
+            Err(why) => {
+                server.stop().await;
+                say("bridge.note", &json!({ "message": format!("{why} It is started again.") }));
+                tokio::time::sleep(START_AGAIN).await;
+            }
+        }
     }
 }
 

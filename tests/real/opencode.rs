@@ -18,7 +18,8 @@ fn deck() -> Option<Deck> {
     let deck = Deck::new(&program);
     deck.configure("[agents.opencode]\nkind = \"opencode\"\npermission-mode = \"allow\"\n");
     // Without it only its main agent has sub-agents.
-    let config = json!({ "agent": { "general": { "permission": { "task": "allow" } } } });
+    let config =
+        json!({ "subagent_depth": 2, "agent": { "general": { "permission": { "task": "allow" } } } });
     std::fs::write(deck.place.work().join("opencode.json"), config.to_string()).unwrap();
     Some(deck)
 }

@@ -63,11 +63,13 @@ impl OpenCodeAdapter {
         let about = wire::part::<About<'_>>(event.properties).unwrap_or_default();
         match event.kind.as_str() {
             "bridge.ready" => made.extend(self.ready(event.properties)),
-            "bridge.turn" => self.turn(event.properties, made, step),
+            "bridge.turn" => turn(event.properties, made, step),
             "bridge.answered" => made.extend(answered(event.properties)),
             "bridge.failed" => {
-                let said = field(event.properties, "message");
-                made.push((None, Entry::Result { status: Status::FailedForGood, summary: said }));
+                let is_for_good = wire::part::<Value>(event.properties)
+                    .is_some_and(|said| said.get("forGood") == Some(&Value::Bool(true)));
+                let status = if is_for_good { Status::FailedForGood } else { Status::Failed };
+                made.push((None, Entry::Result { status, summary: field(event.properties, "message") }));
             }
             "bridge.note" => made.push((None, output(&field(event.properties, "message")))),
             "session.created" => self.born(about.info),
@@ -93,21 +95,6 @@ impl OpenCodeAdapter {
         let session = Some(field(raw, "session")).filter(|id| !id.is_empty());
         let is_news = session.is_some() && session != self.session;
         is_news.then_some((None, Entry::Named(Named { session, model: None })))
-    }
-
-    /// A turn is over: what was said last is its result, and when none is open its work is.
-    fn turn(&mut self, raw: Option<&RawValue>, made: &mut Made, step: &mut Step) {
-        let Some(turn) = wire::part::<Turn<'_>>(raw) else { return };
-        let whole = wire::part::<Whole<'_>>(turn.body).unwrap_or_default();
-        let (status, summary) = outcome(&turn, &whole);
-        if turn.id != PROMPT && turn.status != 200 {
-            let trouble = Some(summary.clone());
-            made.push((None, Entry::Answered { command: turn.id.as_str().into(), trouble }));
-        }
-        if turn.open == 0 {
-            made.push((None, Entry::Result { status, summary }));
-            step.close_stdin = true;
-        }
     }
 
     /// Remembers who began a session; the call that did is heard next, and says what for.
@@ -211,17 +198,12 @@ impl OpenCodeAdapter {
         let (Some(part), Some(piece)) = (wire::part::<Part>(raw), wire::part::<Piece>(raw)) else { return };
         let session = field(raw, "sessionID");
         match (part.kind.as_str(), &part.text) {
-            ("text", Some(text)) if part.time.end.is_some() && !text.is_empty() => {
-                if self.told.is_news(&piece.id, "text") {
-                    let speaker = self.speaker(&session, made);
-                    made.push((speaker, output(text)));
-                }
-            }
-            ("reasoning", Some(text)) if part.time.end.is_some() && !text.is_empty() => {
-                if self.told.is_news(&piece.id, "text") {
-                    let speaker = self.speaker(&session, made);
-                    made.push((speaker, Entry::Thought { text: cut(text) }));
-                }
+            (kind @ ("text" | "reasoning"), Some(text))
+                if part.time.end.is_some() && !text.is_empty() && self.told.is_news(&piece.id, "text") =>
+            {
+                let speaker = self.speaker(&session, made);
+                let entry = if kind == "text" { output(text) } else { Entry::Thought { text: cut(text) } };
+                made.push((speaker, entry));
             }
             ("tool", _) => self.tool(&session, part, &piece, made),
             _ => {}
@@ -300,7 +282,7 @@ impl OpenCodeAdapter {
     }
 
     fn asks_permission(&mut self, raw: Option<&RawValue>) -> Made {
-        let asked: Value = wire::part(raw).unwrap_or_default();
+        let asked = &wire::part::<Value>(raw).unwrap_or_default();
         let id = text(&asked["id"]);
         let mut made = Vec::new();
         if id.is_empty() || id.len() > LONGEST_ID || self.questions.contains_key(&id.as_str().into()) {
@@ -323,7 +305,7 @@ impl OpenCodeAdapter {
     }
 
     fn asks_words(&mut self, raw: Option<&RawValue>) -> Made {
-        let asked: Value = wire::part(raw).unwrap_or_default();
+        let asked = &wire::part::<Value>(raw).unwrap_or_default();
         let (id, mut made) = (text(&asked["id"]), Vec::new());
         let questions = asked["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
         let Some(first) = questions.first().filter(|_| !id.is_empty() && id.len() <= LONGEST_ID) else {
@@ -341,6 +323,21 @@ impl OpenCodeAdapter {
         let speaker = self.speaker(&text(&asked["sessionID"]), &mut made);
         made.push((speaker, question));
         made
+    }
+}
+
+/// A turn is over: what was said last is its result, and when none is open its work is.
+fn turn(raw: Option<&RawValue>, made: &mut Made, step: &mut Step) {
+    let Some(turn) = wire::part::<Turn<'_>>(raw) else { return };
+    let whole = wire::part::<Whole<'_>>(turn.body).unwrap_or_default();
+    let (status, summary) = outcome(&turn, &whole);
+    if turn.id != PROMPT && turn.status != 200 {
+        let trouble = Some(summary.clone());
+        made.push((None, Entry::Answered { command: turn.id.as_str().into(), trouble }));
+    }
+    if turn.open == 0 {
+        made.push((None, Entry::Result { status, summary }));
+        step.close_stdin = true;
     }
 }
 
@@ -366,7 +363,7 @@ fn outcome(turn: &Turn<'_>, whole: &Whole<'_>) -> (Status, String) {
 }
 
 fn answered(raw: Option<&RawValue>) -> Option<(Option<AgentId>, Entry)> {
-    let said: Value = wire::part(raw)?;
+    let said = &wire::part::<Value>(raw)?;
     let trouble = said["trouble"].as_str().map(cut);
     Some((None, Entry::Answered { command: text(&said["id"]).into(), trouble }))
 }

@@ -84,17 +84,25 @@ impl Judge {
             (Cause::Itself | Cause::Order, Some((_, said))) if self.is_limited => {
                 (Status::Limited, Some(said.clone()))
             }
+            // Only the bridge leaves with a failure: then what its server printed tells why.
+            (Cause::Itself, Some((status, said))) if end.code != Some(0) => {
+                (*status, Some(self.with_errors(said.clone())))
+            }
             (Cause::Itself | Cause::Order, Some((status, said))) => (*status, Some(said.clone())),
             (Cause::Itself, None) => (Status::Failed, Some(self.without_result(end))),
         }
     }
 
     fn without_result(&self, end: &End) -> String {
-        let mut told = match (end.code, end.signal) {
+        let told = match (end.code, end.signal) {
             (Some(code), _) => format!("it ended without a result, with exit code {code}"),
             (None, Some(signal)) => format!("it ended without a result, by signal {signal}"),
             (None, None) => "it ended without a result, and nobody saw how".into(),
         };
+        self.with_errors(told)
+    }
+
+    fn with_errors(&self, mut told: String) -> String {
         for line in &self.last_errors {
             told.push('\n');
             told.push_str(line);

@@ -38,7 +38,7 @@ impl Sieve {
             "message.updated" => {
                 wire::part::<Kind<'_>>(event.properties).is_some_and(|kind| kind.info.is_some())
             }
-            kind => !kind.ends_with(".delta"),
+            kind => kind.rsplit('.').next() != Some("delta"),
         }
     }
 

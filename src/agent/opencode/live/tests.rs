@@ -237,6 +237,19 @@ fn an_end_without_a_word_is_no_success(#[case] cause: Cause, #[case] status: Sta
 }
 
 #[test]
+fn a_server_that_does_not_start_is_told_with_what_it_printed() {
+    let mut adapter = adapter();
+    hear(&mut adapter, "{\"type\":\"bridge.failed\",\"properties\":{\"message\":\"its server ended.\"}}\n");
+    adapter.step(Input::Bytes { origin: Origin::Err, offset: 0, bytes: b"database is locked\n" });
+    let (status, said) = verdict(&mut adapter, &End { code: Some(1), ..ended(Cause::Itself) });
+    assert_eq!((status, said.as_deref()), (Status::Failed, Some("its server ended.\ndatabase is locked")));
+    let mut adapter = self::adapter();
+    let gone = r#"{"type":"bridge.failed","properties":{"message":"no session","forGood":true}}"#;
+    hear(&mut adapter, &format!("{gone}\n"));
+    assert_eq!(verdict(&mut adapter, &ended(Cause::Itself)).0, Status::FailedForGood);
+}
+
+#[test]
 fn what_is_not_known_is_kept_and_counted_and_stops_nothing() {
     let mut adapter = adapter();
     let step = hear(&mut adapter, "{\"type\":\"sung\",\"properties\":{\"x\":1}}\nplain words\n[1]\n");
