@@ -13,6 +13,7 @@ use super::codex::live::CodexAdapter;
 use super::command::CommandAdapter;
 use super::gemini::live::GeminiAdapter;
 use super::kind::Kind;
+use super::opencode::live::OpenCodeAdapter;
 
 /// The file's name.
 pub const FILE: &str = "agent.json";
@@ -63,8 +64,9 @@ impl Brief {
             Kind::Claude => Box::new(ClaudeAdapter::new(self.clone())),
             Kind::Codex => Box::new(CodexAdapter::new(self.clone())),
             Kind::Gemini => Box::new(GeminiAdapter::new(self.clone())),
+            Kind::OpenCode => Box::new(OpenCodeAdapter::new(self.clone())),
             // The others cannot be started yet; a session of theirs is of a later release, and read as it comes.
-            Kind::Command | Kind::Simulated | Kind::OpenCode | Kind::Acp => Box::<CommandAdapter>::default(),
+            Kind::Command | Kind::Simulated | Kind::Acp => Box::<CommandAdapter>::default(),
         }
     }
 }

@@ -10,6 +10,7 @@ use super::brief::{self, Brief};
 use super::claude::live;
 use super::codex;
 pub use super::kind::Kind;
+use super::opencode;
 use super::run::{Run, Stdin};
 use crate::model::worktree::Isolation;
 
@@ -129,7 +130,7 @@ pub enum Misconfigured {
     )]
     NoModel,
     /// A kind that this build knows by name only.
-    #[error("this version cannot run {} agents yet.\nThere are: claude, codex, gemini, command, simulated.", .0.as_str())]
+    #[error("this version cannot run {} agents yet.\nThere are: claude, codex, opencode, gemini, command, simulated.", .0.as_str())]
     NotYet(Kind),
     /// A shell line has no place for the arguments that the tool needs.
     #[error(
@@ -171,6 +172,13 @@ impl AgentConfig {
         self.listens || self.kind.listens()
     }
 
+    /// Returns whose limits hold for it with this model, as far as that is known before it runs.
+    pub fn provider<'a>(&'a self, model: Option<&'a str>) -> Option<&'a str> {
+        let of_model = || model.or(self.model.as_deref())?.split_once('/').map(|(provider, _)| provider);
+        // It speaks to whomever the model is of.
+        if self.kind == Kind::OpenCode { of_model() } else { self.kind.provider() }
+    }
+
     /// Returns the program that it is run by; nothing where that is this program, or a shell.
     pub fn program(&self) -> Option<&str> {
         match &self.command {
@@ -189,7 +197,8 @@ impl AgentConfig {
             Kind::Claude => self.run_tool(run, |run| live::run(self, ask, run)),
             Kind::Codex => self.run_tool(run, |run| codex::live::run(self, ask, run)),
             Kind::Gemini => self.run_tool(run, |run| super::gemini::live::run(self, ask, run)),
-            Kind::OpenCode | Kind::Acp => Err(Misconfigured::NotYet(self.kind)),
+            Kind::OpenCode => self.run_tool(run, |run| opencode::live::run(self, ask, run)),
+            Kind::Acp => Err(Misconfigured::NotYet(self.kind)),
         }
     }
 

@@ -126,8 +126,10 @@ impl Kind {
     /// Returns whether this build can run it.
     pub fn is_ready(self) -> bool {
         match self {
-            Self::Command | Self::Simulated | Self::Claude | Self::Codex | Self::Gemini => true,
-            Self::OpenCode | Self::Acp => false,
+            Self::Command | Self::Simulated | Self::Claude | Self::Codex | Self::OpenCode | Self::Gemini => {
+                true
+            }
+            Self::Acp => false,
         }
     }
 
@@ -232,7 +234,16 @@ impl Kind {
             Self::Gemini => {
                 Abilities { sub_agents: true, resume: true, report_usage: true, ..Abilities::default() }
             }
-            Self::Command | Self::Simulated | Self::OpenCode | Self::Acp => Abilities::default(),
+            Self::OpenCode => Abilities {
+                tell: true,
+                ask_permission: true,
+                sub_agents: true,
+                cancel_child: true,
+                resume: true,
+                report_usage: true,
+                report_cost: true,
+            },
+            Self::Command | Self::Simulated | Self::Acp => Abilities::default(),
         }
     }
 }

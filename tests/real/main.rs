@@ -11,6 +11,7 @@ mod codex;
 mod deck;
 mod gemini;
 mod hook;
+mod opencode;
 mod place;
 mod speaks;
 mod totals;

@@ -63,7 +63,7 @@ impl Driver {
     pub(super) fn start_in(&mut self, launch: &Launch, root: &Path) {
         let session = launch.session.clone();
         self.renew_config();
-        if let Some((until, why)) = self.held(launch.agent.as_deref()) {
+        if let Some((until, why)) = self.held(launch) {
             self.tell_later(Report::Held { session, until, why });
             return;
         }
@@ -77,8 +77,9 @@ impl Driver {
     }
 
     /// Returns until when nothing is started on an agent's provider, and why.
-    fn held(&self, agent: Option<&str>) -> Option<(Stamp, String)> {
-        let provider = self.config_agent(agent).ok()?.kind.provider()?;
+    fn held(&self, launch: &Launch) -> Option<(Stamp, String)> {
+        let agent = self.config_agent(launch.agent.as_deref()).ok()?;
+        let provider = agent.provider(launch.model.as_deref())?;
         let until = *self.limited.get(provider).filter(|until| **until > now())?;
         Some((until, format!("{provider} takes nothing more until {until}")))
     }

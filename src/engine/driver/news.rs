@@ -148,6 +148,7 @@ impl Teller<'_> {
                 request_id,
                 model,
                 usage: tokens,
+                cost: usage.cost,
                 ..p::AgentUsage::default()
             }),
             None => Body::SubtaskUsage(p::SubtaskUsage {
@@ -158,6 +159,7 @@ impl Teller<'_> {
                 request_id,
                 model,
                 usage: tokens,
+                cost: usage.cost,
                 ..p::SubtaskUsage::default()
             }),
         }
