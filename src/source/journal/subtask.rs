@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::delegation::ended;
 use super::{Teller, report, step};
-use crate::agent::opencode;
 use crate::model::event::payload as p;
 use crate::model::fact::{Action, Clock, Description, NodeFact, StatusReport, UsageReport, session};
 use crate::model::handoff::Handoff;

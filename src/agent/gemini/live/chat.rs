@@ -169,6 +169,7 @@ impl GeminiAdapter {
             is_shared: true,
             model: message.model.clone(),
             tokens,
+            cost: None,
         }))
     }
 }
