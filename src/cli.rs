@@ -4,6 +4,7 @@
 mod agents;
 mod approve;
 mod ask;
+mod bridge;
 mod config;
 mod control;
 mod decide;
@@ -15,6 +16,7 @@ mod doctor;
 mod dry_run;
 mod engine;
 mod history;
+mod hook;
 mod host;
 mod init;
 mod logs;
@@ -139,6 +141,8 @@ enum Command {
     History(history::History),
     /// Show the settings, each with where it comes from; or set one.
     Config(config::Config),
+    /// Answer a coding agent's hook: its JSON on standard input, the answer on standard output.
+    Hook(hook::Hook),
     /// Open the dashboard on a fleet of simulated agents, in a folder of its own.
     Demo(demo::Demo),
     /// Draw a frame of the dashboard without a terminal.
@@ -152,6 +156,9 @@ enum Command {
     /// Be the parent of one agent; the engine starts it.
     #[command(hide = true)]
     SessionHost(host::SessionHost),
+    /// Stand between a host and an agent that is a server; hosts start it.
+    #[command(hide = true)]
+    Bridge(bridge::Bridge),
     /// Act as an agent, for demonstrations and tests.
     #[command(hide = true)]
     SimulatedAgent(simulated::SimulatedAgent),
@@ -205,12 +212,14 @@ pub fn run() -> ExitCode {
         Some(Command::Logs(command)) => command.run(&cli.place),
         Some(Command::History(command)) => command.run(&cli.place),
         Some(Command::Config(command)) => command.run(&cli.place),
+        Some(Command::Hook(command)) => Ok(command.run(&cli.place)),
         Some(Command::Demo(command)) => command.run(),
         Some(Command::Screenshot(command)) => command.run(&cli.place),
         Some(Command::Mcp(command)) => command.run(&cli.place),
         Some(Command::Completions(command)) => command.run(),
         Some(Command::Man(command)) => command.run(),
         Some(Command::SessionHost(command)) => command.run(),
+        Some(Command::Bridge(command)) => Ok(command.run()),
         Some(Command::SimulatedAgent(command)) => command.run(),
     };
     finish(outcome)

@@ -12,6 +12,7 @@ pub mod decompose;
 pub mod factors;
 pub mod hint;
 pub mod mode;
+pub mod models;
 pub mod pattern;
 pub mod plan;
 pub mod quality;

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use quarterdeck::control::{self, Channel, Control};
+use quarterdeck::control::{self, Channel, Control, Signal};
 use quarterdeck::model::fact::{Fact, NodeFact, StatusReport};
 use quarterdeck::model::key::{NodeKey, SourceId, SourceKind};
 use quarterdeck::model::node::{Node, NodeKind};
@@ -278,14 +278,16 @@ fn a_process_can_be_paused_continued_and_ended_and_nothing_else() {
         let (ix, _) = world.node(&claude.key()).unwrap();
         control::channel(&world.model, ix, what)
     };
-    let Ok(Channel::Signal(process)) = channel(&world, Control::Pause) else { panic!("no channel") };
+    let Ok(Channel::Signal(Signal::Stop, process)) = channel(&world, Control::Pause) else {
+        panic!("no channel")
+    };
     assert_eq!(process.key(), claude.key());
-    assert!(matches!(channel(&world, Control::Cancel), Ok(Channel::Signal(_))));
+    assert!(matches!(channel(&world, Control::Cancel), Ok(Channel::Signal(Signal::End, _))));
     assert_eq!(channel(&world, Control::Resume), Err(format!("Process {} is not stopped.", claude.0.id())),);
     assert!(channel(&world, Control::Retry).unwrap_err().contains("takes no commands"));
     Whole::of(tree::process(claude.0.id()).unwrap()).unwrap().pause().unwrap();
     world.look();
-    assert!(matches!(channel(&world, Control::Resume), Ok(Channel::Signal(_))));
+    assert!(matches!(channel(&world, Control::Resume), Ok(Channel::Signal(Signal::Continue, _))));
     assert!(channel(&world, Control::Pause).unwrap_err().contains("stopped already"));
 }
 

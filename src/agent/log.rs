@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::model::id::{AgentId, CommandId, QuestionId};
 use crate::model::time::Stamp;
-use crate::model::usage::Tokens;
+use crate::model::usage::{Tokens, Usd};
 
 /// One line of a session's log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -218,6 +218,9 @@ pub struct Named {
     /// The model that works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The turn that runs, where the tool must be told which one is meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
 }
 
 /// What is known of a sub-agent that began.
@@ -284,6 +287,9 @@ pub struct Usage {
     /// Token counts.
     #[serde(default)]
     pub tokens: Tokens,
+    /// What it cost, where the tool itself says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Usd>,
 }
 
 /// How it went.

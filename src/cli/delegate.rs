@@ -1,7 +1,9 @@
 //! `quarterdeck delegate` and `direct`: hand work over, and wait for its end if told so.
 
+pub(super) mod dialog;
 mod record;
 mod told;
+mod weigh;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,23 +13,21 @@ use clap::Args;
 
 use super::wait::{Until, Watched};
 use super::{CliError, Outcome, Place, ask, now, print, warn, working_folder};
-use crate::config::tasks::{self, Task};
 use crate::config::{Config, Effective, Layer, find_program};
 use crate::decide;
 use crate::decide::pattern::{Cast, MOST_ROUNDS};
-use crate::decide::plan::{Plan, Wanted};
-use crate::decide::settings::Settings;
-use crate::model::command::{Limits, Pattern, Receipt, ReceiptState, Spec, StepSpec, Verb};
+use crate::decide::plan::Wanted;
+use crate::model::command::{Limits, Pattern, Receipt, ReceiptState, Spec, Verb};
 use crate::model::id::DelegationId;
 use crate::model::status::StatusWord;
 use crate::model::worktree::Isolation;
-use crate::monitor::app::effect::Handover;
 use crate::serve;
 use crate::store::disk::{Disk, RealDisk};
 use crate::store::folder::StateFolder;
 use crate::store::views::replace;
 use record::Record;
 use told::{acknowledgement, agents_of, check_program};
+use weigh::{Desk, Wish, step, title};
 
 /// How long the engine may take to accept a delegation.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -155,27 +155,32 @@ impl Delegate {
     }
 
     fn spec(&self, folder: &StateFolder, config: &Config) -> Result<Spec, Box<dyn std::error::Error>> {
-        let mut settings = config.settings();
         let guided = self.record.guided(&self.task)?;
-        let task = if guided.is_some() { None } else { self.planned(folder)? };
-        if let Some(task) = &task {
-            settings.lay(Layer::Task, &task.config.values);
-        }
-        let mut spec = match (&self.plan, &guided) {
-            (_, Some(guided)) => Spec {
+        let desk = Desk { folder, config, tell: &warn };
+        let wish = Wish {
+            tasks: &self.task,
+            task_id: self.task_id.as_deref(),
+            pattern: if self.direct { Some(Pattern::Direct) } else { self.pattern },
+            cast: self.cast(),
+            asks_planner: !self.dry_run,
+        };
+        let task = if guided.is_some() { None } else { desk.planned(&wish)? };
+        let settings = desk.settings(task.as_ref());
+        let mut spec = match (&guided, &self.plan) {
+            (Some(guided), _) => Spec {
                 title: Some(title(&guided.prompt)),
                 subtasks: vec![step(1, &guided.prompt, None)],
                 limits: settings.limits(),
                 ..Spec::default()
             },
-            (Some(path), None) => plan(path, &settings)?,
-            (None, None) => self.weighed(folder, config, &settings, task.as_ref())?,
+            (None, Some(path)) => plan(path, &settings)?,
+            (None, None) => desk.weighed(&wish, task.as_ref())?,
         };
         spec.propose |= self.propose || task.is_some() && settings.switch("subtaskApproval");
         let own_mode = settings.get("mode").filter(|mode| mode.layer == Layer::Task);
         spec.mode = own_mode.and_then(|mode| mode.value.as_str().map(str::to_owned)).or(spec.mode);
         spec.task_id = task.map(|task| task.id.into()).or(spec.task_id);
-        self.cast(None).assign(&mut spec.subtasks);
+        self.cast().assign(&mut spec.subtasks);
         // What is said here counts more than what the plan says.
         let limits = &mut spec.limits;
         limits.max_concurrent = self.agents.or(limits.max_concurrent);
@@ -196,92 +201,9 @@ impl Delegate {
         Ok(spec)
     }
 
-    /// Returns who takes part, and how large a pattern is to be; the agents of an ensemble are its answers.
-    fn cast(&self, pattern: Option<Pattern>) -> Cast {
-        let answers = self.agents.filter(|_| pattern == Some(Pattern::Ensemble));
-        Cast { rounds: self.rounds, answers, agents: self.agent.clone() }
-    }
-
-    /// Weighs what is to be done, and makes its steps: one each where several tasks are given, as the decision says of
-    /// one.
-    fn weighed(
-        &self,
-        folder: &StateFolder,
-        config: &Config,
-        settings: &Effective,
-        task: Option<&Task>,
-    ) -> Result<Spec, String> {
-        let limits = settings.limits();
-        let deciding =
-            Settings { agents: config.deciding().agents, ..crate::config::decide::deciding(settings) };
-        let (about, whole) = match (task, self.task.as_slice()) {
-            (Some(task), [] | [_]) => (about(task), task.prompt()),
-            (_, [only]) => (decide::task::Task::from_text(only), only.clone()),
-            (_, several) => {
-                if let Some(woven) = self.pattern.filter(|pattern| pattern.is_woven()) {
-                    let count = several.len();
-                    return Err(format!(
-                        "The pattern {woven} is for one task, and here are {count}.\nPut them into one text."
-                    ));
-                }
-                // A pattern that makes its own steps is not what several steps are for.
-                let by_default = pattern(&settings.word("patterns.default"));
-                let by_default = by_default.ok().filter(|pattern| !pattern.is_woven());
-                return Ok(Spec {
-                    title: several.first().map(|task| title(task)),
-                    pattern: self.pattern.or(by_default).unwrap_or_default(),
-                    subtasks: (1..).zip(several).map(|(nth, task)| step(nth, task, None)).collect(),
-                    limits,
-                    ..Spec::default()
-                });
-            }
-        };
-        let own = settings.get("patterns.default").filter(|one| one.layer >= Layer::Task);
-        let own = own.and_then(|own| Pattern::from_name(own.value.as_str()?));
-        let direct = self.direct.then_some(Pattern::Direct);
-        let pattern = direct.or(self.pattern).or(own);
-        // The decision may come to an ensemble, too.
-        let cast = self.cast(pattern.or(Some(Pattern::Ensemble)));
-        let mut made = decide::plan::plan(&about, &whole, &Wanted { pattern, cast }, &deciding, now());
-        let is_split = pattern != Some(Pattern::Direct) && !made.pattern.is_woven();
-        let planner = settings.name("planner").filter(|_| is_split && !self.dry_run);
-        if let Some(planner) = planner {
-            made = super::planner::ask(folder, (&planner, &limits), made, &whole, &deciding);
-        }
-        Ok(Spec { title: Some(title(&whole)), limits, ..spec_of_plan(made, config) })
-    }
-
-    /// Returns the task of tasks.json that is meant: the one that is named, or whose id is all that is said.
-    fn planned(&self, folder: &StateFolder) -> Result<Option<Task>, Box<dyn std::error::Error>> {
-        let said = match self.task.as_slice() {
-            [only] if !only.contains(char::is_whitespace) => Some(only.as_str()),
-            _ => None,
-        };
-        let Some(id) = self.task_id.as_deref().or(said) else { return Ok(None) };
-        let found = tasks::file::find(folder.project());
-        let task = match &found {
-            Some((path, shown)) => {
-                let text =
-                    std::fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
-                tasks::task(shown, &text, id).map_err(|error| format!("{shown} cannot be read: {error}"))
-            }
-            None => Ok(None),
-        };
-        if self.task_id.is_none() {
-            // It may be a word like any other.
-            return Ok(task.ok().flatten());
-        }
-        let task = task?.ok_or_else(|| match found {
-            Some((_, shown)) => format!("{shown} has no task {id:?}."),
-            None => format!(
-                "there is no tasks.json here, so no task {id:?}.\nIt may be at: {}.",
-                tasks::file::FILES.join(", ")
-            ),
-        })?;
-        for fault in &task.config.faults {
-            warn(&format!("warning: {fault}"));
-        }
-        Ok(Some(task))
+    /// Returns who takes part, and how large a pattern is to be.
+    fn cast(&self) -> Cast {
+        Cast { rounds: self.rounds, answers: self.agents, agents: self.agent.clone() }
     }
 }
 
@@ -309,11 +231,6 @@ impl Direct {
         };
         hand_over(place, spec, &self.then)
     }
-}
-
-/// Returns a planned task as it is weighed; one that says little is weighed by that.
-fn about(task: &Task) -> decide::task::Task {
-    decide::task::Task::read(&task.whole).unwrap_or_else(|_| decide::task::Task::from_text(&task.prompt()))
 }
 
 /// Reads a plan: JSON, or TOML where the file's name says so.
@@ -348,92 +265,33 @@ fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn step(nth: u32, task: &str, agent: Option<&str>) -> StepSpec {
-    StepSpec {
-        id: format!("st-{nth}").into(),
-        title: Some(title(task)),
-        prompt: task.to_owned(),
-        agent: agent.map(str::to_owned),
-        ..StepSpec::default()
-    }
-}
-
-/// The first line of a task is its title.
-fn title(task: &str) -> String {
-    task.lines().next().unwrap_or_default().to_owned()
-}
-
-/// Returns what a plan starts; a suggested agent that nobody configured is left to the default.
-fn spec_of_plan(plan: Plan, config: &Config) -> Spec {
-    let Plan { decision, pattern, mut steps } = plan;
-    for step in &mut steps {
-        step.agent = step.agent.take().filter(|agent| config.agent(Some(agent)).is_ok());
-    }
-    Spec { pattern, subtasks: steps, decision: Some(Box::new(decision)), ..Spec::default() }
-}
-
-/// Returns what a dialog asks for, weighed and split by the settings that hold there.
-pub(super) fn spec_of(handover: &Handover, config: &Config) -> Result<Spec, String> {
-    let pattern = handover.pattern.as_deref().map(pattern).transpose()?;
-    let about = decide::task::Task::from_text(&handover.text);
-    let agents = handover.agent.iter().flat_map(|names| names.split(','));
-    let agents: Vec<String> =
-        agents.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
-    let cast = Cast { rounds: handover.rounds, answers: handover.agents, agents };
-    let wanted = Wanted { pattern, cast };
-    let made = decide::plan::plan(&about, &handover.text, &wanted, &config.deciding(), now());
-    let limits = config.settings().limits();
-    let mut spec = Spec {
-        title: Some(title(&handover.text)),
-        limits: Limits {
-            max_concurrent: handover.agents.or(limits.max_concurrent),
-            max_depth: handover.depth.or(limits.max_depth),
-            token_budget: handover.budget.or(limits.token_budget),
-            ..limits
-        },
-        ..spec_of_plan(made, config)
-    };
-    if !spec.pattern.is_woven() && !wanted.cast.agents.is_empty() {
-        // Who is named does it, whoever was suggested.
-        spec.subtasks.iter_mut().for_each(|step| step.agent = None);
-        wanted.cast.assign(&mut spec.subtasks);
-    }
-    Ok(spec)
-}
-
 /// Makes an id for a new delegation.
-pub(super) fn new_id() -> DelegationId {
+fn new_id() -> DelegationId {
     let random = ask::random();
     DelegationId::from(format!("del-{}", random.get(..8).unwrap_or(&random)))
-}
-
-/// Hands over what a dialog asks for; returns the delegation's id.
-pub(super) fn hand_over_from(
-    folder: &StateFolder,
-    handover: &Handover,
-) -> Result<DelegationId, Box<dyn std::error::Error>> {
-    let spec = spec_of(handover, &super::config::whole(folder)?)?;
-    let (id, command) = prepare(folder, spec)?;
-    // Nothing is printed: this is asked from a full screen.
-    match ask::send_telling(folder, &command, PATIENCE, &|_| ())?.map(|receipt| receipt.state) {
-        Some(ReceiptState::Confirmed { .. }) => Ok(id),
-        Some(ReceiptState::Refused { reason, code, .. }) => {
-            let why = reason.or(code).unwrap_or_else(|| "no reason given".into());
-            forget_env(folder, &id);
-            Err(CliError::Unreadable(format!("refused: {why}")).into())
-        }
-        Some(_) | None => Err(CliError::Unreadable("the engine has not answered yet.".into()).into()),
-    }
 }
 
 /// Begins a delegation; returns its id and what became of the command, if that is known.
 pub(super) fn begin(
     folder: &StateFolder,
     spec: Spec,
+    tell: &dyn Fn(&str),
 ) -> Result<(DelegationId, Option<ReceiptState>), Box<dyn std::error::Error>> {
     let (id, command) = prepare(folder, spec)?;
-    let receipt = ask::send(folder, &command, PATIENCE)?;
+    let receipt = ask::send_telling(folder, &command, PATIENCE, tell)?;
     Ok((id, receipt.map(|receipt| receipt.state)))
+}
+
+/// Says of each step who does it, and refuses who cannot: here and now, not after the engine has tried.
+fn assign(config: &Config, spec: &mut Spec) -> Result<(), CliError> {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let chosen = || config.chosen(|program| find_program(program, &path).is_some());
+    for step in &mut spec.subtasks {
+        step.agent = step.agent.take().or_else(chosen);
+        let agent = config.agent(step.agent.as_deref()).map_err(CliError::Unreadable)?;
+        check_program(step.agent.as_deref(), &agent, &path)?;
+    }
+    Ok(())
 }
 
 /// Makes the command that begins a delegation, and hands the asker's variables over.
@@ -442,14 +300,7 @@ fn prepare(
     mut spec: Spec,
 ) -> Result<(DelegationId, crate::model::command::Command), Box<dyn std::error::Error>> {
     let config = Config::of(&super::config::places(folder))?;
-    let path = std::env::var("PATH").unwrap_or_default();
-    for step in &mut spec.subtasks {
-        // Told here and now, not after the engine has tried; and everybody sees who does it.
-        let chosen = || config.chosen(|program| find_program(program, &path).is_some());
-        step.agent = step.agent.take().or_else(chosen);
-        let agent = config.agent(step.agent.as_deref()).map_err(CliError::Unreadable)?;
-        check_program(step.agent.as_deref(), &agent, &path)?;
-    }
+    assign(&config, &mut spec)?;
     record::hang(&mut spec);
     let id = new_id();
     let agents = spec.subtasks.iter().map(|step| step.agent.as_deref());
@@ -470,8 +321,13 @@ fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
             warn(&format!("warning: {what}"));
         }
     }
+    let is_named = spec.subtasks.iter().all(|step| step.agent.is_some());
     let (id, command) = prepare(&folder, spec)?;
-    let agents = agents_of(&command.verb);
+    let mut agents = agents_of(&command.verb);
+    if !is_named {
+        let config = Config::of(&super::config::places(&folder))?;
+        agents.chosen = Some(config.why_chosen());
+    }
     let receipt = ask::send(&folder, &command, PATIENCE)?;
     if let Some(Receipt { state: ReceiptState::Confirmed { proof, .. }, .. }) = &receipt {
         let why = proof.as_deref().filter(|proof| *proof != "done");

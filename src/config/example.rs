@@ -61,7 +61,9 @@ fn shown(key: &Key) -> String {
     match key.kind {
         Kind::Name => "\"claude\"".into(),
         Kind::Words => key.default.replace(',', ", "),
-        Kind::Word(_) | Kind::Whole { .. } | Kind::Switch | Kind::Hints => key.default.to_owned(),
+        Kind::Word(_) | Kind::Whole { .. } | Kind::Switch | Kind::Hints | Kind::Pairs => {
+            key.default.to_owned()
+        }
     }
 }
 

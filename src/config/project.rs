@@ -189,6 +189,15 @@ impl Config {
         self.default_name().or_else(found)
     }
 
+    /// Returns why it is that agent which does a step that names none.
+    pub fn why_chosen(&self) -> &'static str {
+        match (self.settings().name("defaultAgent"), self.default_name()) {
+            (Some(_), _) => "the configured default",
+            (None, Some(_)) => "the only configured agent",
+            (None, None) => "the first that is found on PATH",
+        }
+    }
+
     /// Returns the name of the agent of a step that names none: the default one, else the only one.
     pub fn default_name(&self) -> Option<String> {
         let only = || {
@@ -264,6 +273,19 @@ pub fn find_program(program: &str, path: &str) -> Option<PathBuf> {
 mod tests {
     use super::super::files::Version;
     use super::*;
+
+    #[test]
+    fn why_an_agent_was_chosen_is_the_setting_else_that_there_is_no_other_else_the_path() {
+        let project = tempfile::tempdir().unwrap();
+        let because = |text: &str| {
+            std::fs::write(project.path().join(FILE), text).unwrap();
+            Config::of(&Places::alone(project.path())).unwrap().why_chosen()
+        };
+        let one = "[agents.one]\nkind = \"simulated\"\n";
+        assert_eq!(because(""), "the first that is found on PATH");
+        assert_eq!(because(one), "the only configured agent");
+        assert_eq!(because(&format!("default-agent = \"one\"\n{one}")), "the configured default");
+    }
 
     #[test]
     fn a_file_that_cannot_be_read_leaves_the_last_good_one_in_force_and_says_so() {

@@ -8,9 +8,9 @@ use serde_json::Value;
 use super::decision::{Options, decide};
 use super::decompose::{self, MOST, Source};
 use super::pattern::{self, Cast, Pattern};
-use super::settings::Settings;
+use super::settings::{Patterns, Settings};
 use super::task::Task;
-use crate::model::command::StepSpec;
+use crate::model::command::{Limits, Spec, StepSpec};
 use crate::model::handoff::{Decision, SubtaskSpec};
 use crate::model::time::Stamp;
 
@@ -39,23 +39,31 @@ pub struct Plan {
 
 /// Weighs a task, and makes its steps; `whole` is what an agent is told that does all of it.
 pub fn plan(task: &Task, whole: &str, wanted: &Wanted, settings: &Settings, now: Stamp) -> Plan {
-    let mut decision = decide(task, None, Options::default(), settings, now);
+    let decision = decide(task, None, Options::default(), settings, now);
+    let outline = decompose::decompose(task, settings);
+    // The usual steps are not what somebody meant who asked for a pattern.
+    let is_meant = wanted.pattern.is_none() || outline.source != Source::Template;
+    let subtasks = if is_meant { outline.subtasks } else { Vec::new() };
+    of_decision(Decision { subtasks, ..decision }, whole, wanted, &settings.patterns)
+}
+
+/// Makes the steps of a pattern, those that a decision proposes, or one where it is not worth more.
+pub fn of_decision(mut decision: Decision, whole: &str, wanted: &Wanted, patterns: &Patterns) -> Plan {
     decision.extra.insert(PLANNED_BY.into(), BUILT_IN.into());
     let should = decision.should_delegate == Some(true);
     let suggested = decision.suggested_pattern.as_deref().and_then(Pattern::from_name);
-    let pattern = wanted.pattern.or(suggested).unwrap_or(settings.patterns.default);
-    let woven = pattern::steps(pattern, whole, &wanted.cast, &settings.patterns);
+    let pattern = wanted.pattern.or(suggested).unwrap_or(patterns.default);
+    let woven = pattern::steps(pattern, whole, &wanted.cast, patterns);
     if let Some(steps) = woven.filter(|_| should || wanted.pattern.is_some()) {
         decision.subtasks = steps.iter().map(told).collect();
         return Plan { decision, pattern, steps };
     }
-    let outline = decompose::decompose(task, settings);
-    let is_listed = outline.source != Source::Template;
-    let is_split = match wanted.pattern {
-        Some(Pattern::Direct) => false,
-        Some(_) => is_listed && outline.subtasks.len() > 1,
-        None => should && outline.subtasks.len() > 1,
-    };
+    let is_split = decision.subtasks.len() > 1
+        && match wanted.pattern {
+            Some(Pattern::Direct) => false,
+            Some(_) => true,
+            None => should,
+        };
     if !is_split {
         decision.subtasks = Vec::new();
         let pattern = wanted.pattern.unwrap_or(Pattern::Direct);
@@ -63,8 +71,7 @@ pub fn plan(task: &Task, whole: &str, wanted: &Wanted, settings: &Settings, now:
     }
     // The text says that it has parts: that they are done by one agent is for a person to say.
     let pattern = if pattern == Pattern::Direct { Pattern::Parallel } else { pattern };
-    let steps = outline.subtasks.iter().map(|part| part_of(part, whole)).collect();
-    decision.subtasks = outline.subtasks;
+    let steps = decision.subtasks.iter().map(|part| part_of(part, whole)).collect();
     Plan { decision, pattern, steps: cast(steps, wanted) }
 }
 
@@ -145,6 +152,22 @@ pub fn question(whole: &str, settings: &Settings) -> String {
          Answer with JSON and nothing else: {{\"subtasks\": [{{\"id\": \"st-1\", \"title\": \"…\", \
          \"description\": \"…\", \"dependencies\": []}}]}}.{agents}\n\n{whole}"
     )
+}
+
+/// Returns the one step in which a planner makes its plan.
+pub fn asking(planner: &str, whole: &str, settings: &Settings, limits: &Limits) -> Spec {
+    let title = format!("Plan: {}", whole.lines().next().unwrap_or_default());
+    let step = StepSpec {
+        id: "st-1".into(),
+        title: Some(title.clone()),
+        prompt: question(whole, settings),
+        agent: Some(planner.to_owned()),
+        ..StepSpec::default()
+    };
+    let timeout = Some(settings.limits.subtask_timeout.value);
+    let limits = Limits { subtask_timeout_ms: timeout, auto_retry: false, ..limits.clone() };
+    let subtasks = vec![step];
+    Spec { title: Some(title), pattern: Pattern::Direct, subtasks, limits, ..Spec::default() }
 }
 
 /// Takes the steps that a planner answered; else says what is wrong with them.

@@ -315,7 +315,7 @@ mod tests {
     #[case("/delegate -b much x", "\"much\" is no number of tokens.")]
     #[case(
         "/delegate --force x",
-        "/delegate knows no --force. It takes --pattern, --depth, --agents, --budget, --dry-run, --agent."
+        "/delegate knows no --force. It takes --pattern, --depth, --agents, --rounds, --budget, --dry-run, --agent."
     )]
     #[case("/direct", "/direct needs a task.")]
     #[case("/delegation hint", "/delegation hint needs a task.")]

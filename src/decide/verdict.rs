@@ -100,6 +100,12 @@ fn bare(line: &str) -> &str {
     line.trim_matches(|letter: char| letter.is_whitespace() || "*#>-_`\".!".contains(letter))
 }
 
+/// Returns what stands behind a colon; a minus belongs to its number.
+fn value(rest: &str) -> &str {
+    let marks = |letter: char| letter.is_whitespace() || "*_`\"".contains(letter);
+    rest.trim_matches(marks).trim_end_matches(['.', '!'])
+}
+
 /// Words that are a verdict only where they are asked for.
 fn is_small(line: &str) -> bool {
     line.len() <= 4 || !line.chars().any(char::is_alphabetic)
@@ -108,7 +114,7 @@ fn is_small(line: &str) -> bool {
 /// Returns what follows one of these names and a colon.
 fn after<'l>(line: &'l str, names: &[&str]) -> Option<&'l str> {
     let (name, rest) = line.split_once(':')?;
-    names.iter().any(|known| bare(name).eq_ignore_ascii_case(known)).then(|| bare(rest))
+    names.iter().any(|known| bare(name).eq_ignore_ascii_case(known)).then(|| value(rest))
 }
 
 fn of_word(word: &str) -> Option<bool> {

@@ -12,6 +12,7 @@ mod callbacks;
 mod carry;
 mod cut;
 mod desk;
+mod limits;
 mod log;
 mod news;
 mod returned;
@@ -94,6 +95,8 @@ pub struct Driver {
     inputs: VecDeque<Input>,
     /// Sessions of the last engine that could not be looked at yet.
     unseen: BTreeSet<SessionId>,
+    /// How far each session's file of hook records was taken over.
+    hooks_read: BTreeMap<String, u64>,
     /// What sweeps came to: each is made on a thread of its own, as what does not end can take it long.
     swept: (Sender<Report>, Receiver<Report>),
     /// Until when each provider takes nothing more, as their agents told.
@@ -184,6 +187,7 @@ impl Driver {
             timers: BTreeMap::new(),
             inputs: VecDeque::new(),
             unseen: BTreeSet::new(),
+            hooks_read: BTreeMap::new(),
             swept: channel(),
             limited,
             trees: trees::Trees::default(),

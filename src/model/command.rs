@@ -306,6 +306,23 @@ pub struct ApprovedStep {
     pub agent: Option<String>,
 }
 
+impl ApprovedStep {
+    /// Returns a proposed step with what a person changed of it; another title is another task.
+    pub fn changed(&self, proposed: &StepSpec) -> StepSpec {
+        let mut step = proposed.clone();
+        if let Some(title) = self.title.as_ref().filter(|title| !title.trim().is_empty()) {
+            let old = proposed.title.as_deref().filter(|old| !old.is_empty());
+            step.prompt = match old.and_then(|old| proposed.prompt.strip_prefix(old)) {
+                Some(rest) => format!("{title}{rest}"),
+                None => format!("{title}\n\n{}", proposed.prompt),
+            };
+            step.title = Some(title.clone());
+        }
+        step.agent = self.agent.clone().or(step.agent);
+        step
+    }
+}
+
 /// The ways to write it: a step with its changes, or its id alone.
 #[derive(Deserialize)]
 #[serde(untagged)]

@@ -61,7 +61,7 @@ impl Tool for Gemini {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn root(&self) -> &Path {

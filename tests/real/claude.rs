@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::deck::{Deck, node, own, titled};
+use crate::deck::{Deck, node, own, processes, titled};
 use crate::model_server::Charged;
 use crate::place::{find, prompt};
 
@@ -203,17 +203,6 @@ fn a_cancel_in_the_middle_of_a_shell_command_leaves_no_process_and_no_request() 
     assert!(left.is_empty(), "{left:#?}");
     assert!(!own.join("over").exists());
     assert_eq!(deck.place.server.served().len(), before);
-}
-
-/// Returns the command line and the working folder of every process.
-fn processes() -> Vec<String> {
-    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    all.filter_map(|entry| {
-        let line = std::fs::read(entry.path().join("cmdline")).ok()?;
-        let cwd = std::fs::read_link(entry.path().join("cwd")).ok()?;
-        Some(format!("{} in {}", String::from_utf8_lossy(&line).replace('\0', " "), cwd.display()))
-    })
-    .collect()
 }
 
 #[test]

@@ -34,7 +34,11 @@ impl Driver {
                 Ask::Look(look) => look(&self.view()),
                 Ask::Command { command, reply } => self.answer(*command, reply)?,
                 Ask::Note { body, reply } => {
-                    self.record(vec![(now(), *body)])?;
+                    if let Body::HookRecorded(record) = *body {
+                        self.record_hook(*record)?;
+                    } else {
+                        self.record(vec![(now(), *body)])?;
+                    }
                     let _ = reply.send(());
                 }
                 Ask::Settings { change, reply } => {

@@ -68,6 +68,7 @@ impl Kernel {
             Body::CommandConfirmed(data) => self.confirmed(data, event.at),
             Body::CommandRefused(data) => self.refused(data, event.at),
             Body::SettingsChanged(data) => self.settings(data),
+            Body::HookRecorded(data) => self.hooked(&data.id),
             Body::EngineStarted(data) => self.engine_started(data.boot_id.as_ref(), last, event.at),
             body => self.apply_subtask(body),
         }
