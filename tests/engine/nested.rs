@@ -19,7 +19,7 @@ max-concurrent-agents = 40
 
 [agents.nest]
 kind = "command"
-command = """
+command = '''
 cat > /dev/null
 echo "$QUARTERDECK_DELEGATION" >> levels
 echo '{"quarterdeck":"usage","messageId":"m1","model":"none","tokens":{"input":100,"output":10}}'
@@ -27,49 +27,52 @@ if [ "$QUARTERDECK_SUBTASK" = st-1 ]; then
   "$QUARTERDECK_PROGRAM" delegate --wait --agent nest "Go deeper" "Look aside" > "said.$QUARTERDECK_DELEGATION" 2>&1
 fi
 echo "{\"quarterdeck\":\"result\",\"status\":\"done\",\"summary\":\"seen by $QUARTERDECK_DELEGATION\"}"
-"""
+'''
 
 [agents.hold]
 kind = "command"
-command = """
+command = '''
 cat > /dev/null
 if [ "$QUARTERDECK_SUBTASK" = st-1 ]; then
   "$QUARTERDECK_PROGRAM" delegate --wait --agent hold "Go deeper" "Look aside" > "said.$QUARTERDECK_DELEGATION" 2>&1
 fi
 echo $$ >> waiting
 sleep 600
-"""
+'''
 
 [agents.round]
 kind = "command"
-command = """
+command = '''
 cat > /dev/null
 "$QUARTERDECK_PROGRAM" delegate --agent round --to worker "Again" "And again" > round.said 2>&1
 echo $? > round.code
-"""
+'''
 
 [agents.record]
 kind = "command"
-command = """
+command = '''
 cat > prompt
 "$QUARTERDECK_PROGRAM" accept --reason mine > accepted 2>&1
 "$QUARTERDECK_PROGRAM" complete --evidence 'the suite is green' --files src/a.rs,src/b.rs --tests '41 passed' > completed 2>&1
 echo "$QUARTERDECK_CONTEXT" > context
-echo 'All done.'
-"""
+echo '{"quarterdeck":"result","status":"done","summary":"All done."}'
+'''
 
 [agents.refuses]
 kind = "command"
-command = """
+command = '''
 cat > /dev/null
 "$QUARTERDECK_PROGRAM" reject --reason 'not my language' > rejected 2>&1
 sleep 600
-"""
+'''
 
 [agents.form]
 kind = "command"
 return-format = "enforce"
-command = "cat > prompt; echo 'All is fine.'"
+command = '''
+cat > prompt
+echo '{"quarterdeck":"result","status":"done","summary":"All is fine."}'
+'''
 "#;
 
 fn deck() -> Deck {
@@ -117,7 +120,7 @@ fn three_levels_run_a_fourth_is_refused_and_results_and_tokens_come_up() {
     }
     let tokens: Vec<u64> = chain
         .iter()
-        .map(|(id, _)| deck.node(id)["rollup"]["tokens"]["input"].as_u64().unwrap_or(0))
+        .map(|(id, _)| deck.node(id)["usage"]["subtree"]["input"].as_u64().unwrap_or(0))
         .collect();
     assert_eq!(tokens, [600, 400, 200], "two agents a level: {:#}", deck.node(&root));
 }
