@@ -8,9 +8,11 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::Adapter;
+use super::acp::AcpAdapter;
 use super::claude::live::ClaudeAdapter;
 use super::command::CommandAdapter;
 use super::kind::Kind;
+use super::run::Run;
 
 /// The file's name.
 pub const FILE: &str = "agent.json";
@@ -33,22 +35,45 @@ pub struct Brief {
     /// Where the agent works.
     #[serde(default)]
     pub cwd: PathBuf,
+    /// What the agent is asked where the session to go on with turns out not to be there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub otherwise: Option<String>,
+    /// The model that it is set to, where it is told so and not started with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The mode that it is set to, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
 }
 
 impl Brief {
     /// Returns the brief of an agent of which no more needs to be known.
     pub fn of(kind: Kind) -> Self {
-        Self { kind, prompt: String::new(), session: None, home: None, cwd: PathBuf::new() }
+        let (session, home, otherwise, model, mode) = (None, None, None, None, None);
+        Self { kind, prompt: String::new(), session, home, cwd: PathBuf::new(), otherwise, model, mode }
     }
 
     /// Returns the adapter that reads the session.
     pub fn adapter(&self) -> Box<dyn Adapter> {
         match self.kind {
             Kind::Claude => Box::new(ClaudeAdapter::new(self.clone())),
+            Kind::Acp => Box::new(AcpAdapter::new(self.clone())),
             // The others cannot be started yet; a session of theirs is of a later release, and read as it comes.
-            Kind::Command | Kind::Simulated | Kind::Codex | Kind::OpenCode | Kind::Gemini | Kind::Acp => {
+            Kind::Command | Kind::Simulated | Kind::Codex | Kind::OpenCode | Kind::Gemini => {
                 Box::<CommandAdapter>::default()
             }
         }
     }
+}
+
+/// Puts into the brief of a run that goes on with an earlier session what is to be asked if that is not there.
+pub fn with_the_whole_task(mut run: Run, task: &str) -> Run {
+    let brief = run.files.get(FILE).and_then(|text| serde_json::from_str::<Brief>(text).ok());
+    let whole = brief.map(|brief| Brief { otherwise: Some(task.to_owned()), ..brief });
+    if let Some(text) =
+        whole.filter(|brief| brief.kind == Kind::Acp).and_then(|brief| serde_json::to_string(&brief).ok())
+    {
+        run.files.insert(FILE.into(), text);
+    }
+    run
 }

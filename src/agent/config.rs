@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::acp;
 use super::brief::{self, Brief};
 use super::claude::live;
 pub use super::kind::Kind;
@@ -128,11 +129,11 @@ pub enum Misconfigured {
     )]
     NoModel,
     /// A kind that this build knows by name only.
-    #[error("this version cannot run {} agents yet.\nThere are: claude, command, simulated.", .0.as_str())]
+    #[error("this version cannot run {} agents yet.\nThere are: acp, claude, command, simulated.", .0.as_str())]
     NotYet(Kind),
     /// A shell line has no place for the arguments that the tool needs.
     #[error(
-        "its command is a line for the shell.\nGive the program and its arguments as a list: command = [\"claude\"]."
+        "its command is a line for the shell.\nGive the program and its arguments as a list: command = [\"program\", \"argument\"]."
     )]
     ShellLine,
     /// A path that cannot be an argument of ours.
@@ -178,7 +179,8 @@ impl AgentConfig {
         match self.kind {
             Kind::Command | Kind::Simulated => self.run_command(ask, run),
             Kind::Claude => self.run_tool(run, |run| live::run(self, ask, run)),
-            Kind::Codex | Kind::OpenCode | Kind::Gemini | Kind::Acp => Err(Misconfigured::NotYet(self.kind)),
+            Kind::Acp => self.run_tool(run, |run| acp::run(self, ask, run)),
+            Kind::Codex | Kind::OpenCode | Kind::Gemini => Err(Misconfigured::NotYet(self.kind)),
         }
     }
 

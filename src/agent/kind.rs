@@ -109,7 +109,8 @@ impl Kind {
 
     /// Returns how the tool is called in keys, so that what others read of its files joins the same nodes.
     pub fn tool(self) -> Option<&'static str> {
-        self.program()
+        // The sessions of any agent that speaks the protocol are taken up by the protocol.
+        self.program().or((self == Self::Acp).then_some("acp"))
     }
 
     /// Returns whose limits hold for it.
@@ -126,8 +127,8 @@ impl Kind {
     /// Returns whether this build can run it.
     pub fn is_ready(self) -> bool {
         match self {
-            Self::Command | Self::Simulated | Self::Claude => true,
-            Self::Codex | Self::OpenCode | Self::Gemini | Self::Acp => false,
+            Self::Command | Self::Simulated | Self::Claude | Self::Acp => true,
+            Self::Codex | Self::OpenCode | Self::Gemini => false,
         }
     }
 
@@ -215,7 +216,17 @@ impl Kind {
                 report_usage: true,
                 report_cost: false,
             },
-            Self::Command | Self::Simulated | Self::Codex | Self::OpenCode | Self::Gemini | Self::Acp => {
+            // What the protocol has a way for; which of it an agent takes, it says when it is greeted.
+            Self::Acp => Abilities {
+                tell: true,
+                ask_permission: true,
+                sub_agents: true,
+                cancel_child: true,
+                resume: true,
+                report_usage: true,
+                report_cost: true,
+            },
+            Self::Command | Self::Simulated | Self::Codex | Self::OpenCode | Self::Gemini => {
                 Abilities::default()
             }
         }

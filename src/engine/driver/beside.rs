@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::agent::Beside;
 use crate::agent::brief::{self, Brief};
+use crate::agent::kind::Kind;
 use crate::agent::run::Run;
 
 /// How much of a file is read in one turn, and at once.
@@ -94,6 +95,10 @@ impl Open {
 /// Returns whether the tool has kept anything of the session that is to be gone on with.
 pub(super) fn is_there(run: &Run) -> bool {
     let brief = run.files.get(brief::FILE).and_then(|text| serde_json::from_str::<Brief>(text).ok());
+    // Only the agent itself knows what it kept; if it is nothing, it begins anew.
+    if brief.as_ref().is_some_and(|brief| brief.kind == Kind::Acp) {
+        return true;
+    }
     let files = brief.map(|brief| brief.adapter().beside()).unwrap_or_default();
     files.iter().any(|beside| first(&beside.pattern).is_some())
 }

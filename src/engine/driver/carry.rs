@@ -6,6 +6,7 @@ use std::path::Path;
 use super::desk::Desk;
 use super::{Driver, beside, now};
 use crate::agent::Command as ForAgent;
+use crate::agent::brief;
 use crate::agent::config::AgentConfig;
 use crate::agent::config::Ask;
 use crate::config::find_program;
@@ -110,6 +111,7 @@ impl Driver {
         let resume = launch.resume.as_ref().filter(|(cli, _)| agent.kind.tool() == Some(cli.tool.as_str()));
         let resumed = resume.map(|(cli, prompt)| Ask { prompt, resume: Some(&cli.session), ..whole });
         let resumed = resumed.and_then(|ask| run(&ask).ok()).filter(beside::is_there);
+        let resumed = resumed.map(|run| brief::with_the_whole_task(run, &launch.prompt));
         let run = resumed.map_or_else(|| run(&whole), Ok)?;
         let spec = Spec {
             protocol: PROTOCOL,

@@ -134,6 +134,7 @@ impl Teller<'_> {
     fn used(&self, agent: Option<&AgentId>, usage: &Usage, from: &Place) -> Body {
         let (message_id, request_id) = usage_ids(self.session, usage, from);
         let (model, tokens) = (usage.model.as_deref().map(cut), Some(usage.tokens));
+        let cost = usage.cost;
         match agent {
             Some(agent) => Body::AgentUsage(p::AgentUsage {
                 session_id: self.session.clone(),
@@ -142,6 +143,7 @@ impl Teller<'_> {
                 request_id,
                 model,
                 usage: tokens,
+                cost,
                 ..p::AgentUsage::default()
             }),
             None => Body::SubtaskUsage(p::SubtaskUsage {
@@ -152,6 +154,7 @@ impl Teller<'_> {
                 request_id,
                 model,
                 usage: tokens,
+                cost,
                 ..p::SubtaskUsage::default()
             }),
         }
@@ -198,7 +201,12 @@ impl Teller<'_> {
             subtask_id: Some(self.step.clone()),
             title: started.title.as_deref().map(cut),
             agent_type: started.kind.as_deref().map(cut),
-            provider: self.tool.map(str::to_owned),
+            // One who only speaks a protocol is nobody's: its children may be of any provider.
+            provider: self
+                .tool
+                .filter(|tool| *tool != "acp")
+                .map(str::to_owned)
+                .or_else(|| started.kind.as_deref().map(cut)),
             model: started.model.as_deref().map(cut),
             tool_use_id: started.call.as_deref().map(cut),
             tool: self.tool.map(str::to_owned),

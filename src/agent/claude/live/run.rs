@@ -40,7 +40,7 @@ pub fn run(config: &AgentConfig, ask: &Ask<'_>, run: &mut Run) -> Result<Brief, 
     let home = run.env.get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(run.env.get("HOME")?).join(".claude")));
     let (prompt, cwd) = (ask.prompt.to_owned(), run.cwd.clone());
-    Ok(Brief { kind: Kind::Claude, prompt, session: Some(session), home, cwd })
+    Ok(Brief { prompt, session: Some(session), home, cwd, ..Brief::of(Kind::Claude) })
 }
 
 /// Returns an id in the form that the tool wants, the same for the same session: started again after a crash that
