@@ -77,7 +77,7 @@ impl Calls {
         }
         let status = told.status.unwrap_or_default();
         // Many are told of before anything is known of them: the line would say nothing.
-        let is_telling = !is_empty(&call.input) || status != ToolCallStatus::Pending;
+        let is_telling = status != ToolCallStatus::Pending || call.is_telling();
         if is_telling && !call.is_told {
             made.push((agent.cloned(), call.entry(&told.id)));
         }
@@ -108,8 +108,12 @@ impl Call {
 
     /// Returns what it is used for, in short.
     pub(super) fn purpose(&self) -> String {
-        let told = excerpt::purpose(&self.input);
-        if is_empty(&self.input) || told.starts_with('{') { excerpt::brief(&self.title) } else { told }
+        if self.is_telling() { excerpt::purpose(&self.input) } else { excerpt::brief(&self.title) }
+    }
+
+    /// Returns whether its input says what it is used for.
+    fn is_telling(&self) -> bool {
+        !is_empty(&self.input) && !excerpt::purpose(&self.input).starts_with('{')
     }
 
     fn entry(&self, id: &str) -> Entry {
