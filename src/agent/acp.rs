@@ -91,6 +91,8 @@ struct Child {
     has_ended: bool,
     /// What it said last.
     said: String,
+    /// What it is called.
+    title: Option<String>,
 }
 
 /// How it is known of a child.
@@ -235,9 +237,14 @@ impl AcpAdapter {
             (Some(_), _) => How::Call,
             (None, _) => How::Announced { is_stoppable: started.is_stoppable },
         };
-        self.count += 1;
-        let child = Child { nth: self.count, how, has_ended: false, said: String::new() };
-        self.agents.insert(id.clone(), child);
+        let known = self.agents.remove(id).filter(|known| !known.has_ended);
+        let (nth, said, known_title) = match known {
+            Some(known) => (known.nth, known.said, known.title),
+            None => (self.count + 1, String::new(), None),
+        };
+        self.count = self.count.max(nth);
+        let title = started.title.clone().or(known_title);
+        self.agents.insert(id.clone(), Child { nth, how, has_ended: false, said, title });
     }
 
     /// Returns whether nothing is to be waited for any more: no prompt, no child, nothing to be said.

@@ -93,7 +93,11 @@ impl AcpAdapter {
         made.extend(self.questions.keys().map(|id| (None, withdrawn(id.clone()))));
         self.end_with_turn(is_done, made);
         made.push((None, ended));
-        let Some((command, text)) = self.queue.pop_front().filter(|_| is_done) else { return };
+        if !is_done {
+            // Nobody is there any more to hear it: it is refused when the session has ended.
+            self.queue.clear();
+        }
+        let Some((command, text)) = self.queue.pop_front() else { return };
         let Some(session) = self.session.clone() else { return };
         let told = format!("{}{command}", say::TOLD);
         let line = say::prompt(&told, &session, &text);

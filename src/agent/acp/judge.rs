@@ -57,6 +57,7 @@ impl Judge {
             // It was ended because it will not get anywhere: why is its result.
             (_, Some((Status::FailedForGood, said))) => (Status::FailedForGood, Some(said.clone())),
             (Cause::Order, Some((Status::Failed, said))) => (Status::Failed, Some(said.clone())),
+            (Cause::Order, Some((Status::Cancelled, said))) => (Status::Cancelled, Some(said.clone())),
             (Cause::Order, _) => (Status::Cancelled, None),
             (Cause::Deadline, _) => (Status::TimedOut, Some("it had run as long as it may.".into())),
             (Cause::Itself, Some((Status::Done, _))) => {

@@ -96,7 +96,7 @@ impl AcpAdapter {
         let one = |line: String| vec![ForStdin { id: id.to_owned(), line }];
         match command {
             Command::Answer { question, answer } => self.answer(question, answer).map(one),
-            Command::Tell(text) => Ok(self.tell(id, text)),
+            Command::Tell(text) => self.tell(id, text),
             Command::Interrupt => self.interrupt(id),
             Command::StopAgent(agent) => self.stop(agent).map(one),
             Command::SetModel(_) => Err("Its model is set when it starts.".into()),
@@ -104,13 +104,16 @@ impl AcpAdapter {
     }
 
     /// The protocol has one prompt at a time: a further one waits until the turn is over.
-    fn tell(&mut self, id: &str, text: &str) -> Vec<ForStdin> {
+    fn tell(&mut self, id: &str, text: &str) -> Result<Vec<ForStdin>, String> {
+        if self.turn == Turn::Over {
+            return Err("Its work is over, and it is told nothing more.".into());
+        }
         let is_known =
             self.turn == Turn::Told(id.to_owned()) || self.queue.iter().any(|(known, _)| known == id);
         if !is_known {
             self.queue.push_back((id.to_owned(), text.to_owned()));
         }
-        Vec::new()
+        Ok(Vec::new())
     }
 
     /// A request of its own that is open then must be answered too: the protocol wants it so.

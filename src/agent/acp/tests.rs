@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::agent::{Cause, Command};
 use crate::model::command::Answer;
-use crate::model::usage::Count;
+use crate::model::usage::{Count, Usd};
 
 const OPENCODE: &str = include_str!("../../../tests/streams/acp/opencode.jsonl");
 const GEMINI: &str = include_str!("../../../tests/streams/acp/gemini-greeting.jsonl");
@@ -74,7 +74,7 @@ fn a_turn_of_opencode_is_text_thoughts_a_folded_tool_its_tokens_and_its_cost() {
         .filter_map(|entry| if let Entry::Usage(usage) = entry { Some(usage) } else { None })
         .collect();
     assert_eq!(used.last().unwrap().tokens.get(Count::Input), Some(130));
-    assert_eq!(used.last().unwrap().cost.unwrap().dollars(), 0.001_125);
+    assert_eq!(used.last().unwrap().cost, Some(Usd::from_dollars(0.001_125)));
     assert!(
         used.iter().all(|usage| usage.message_id.as_deref() == Some("prompt")),
         "one entry of the books: {used:?}"
@@ -309,6 +309,7 @@ proptest! {
         let mut adapter = AcpAdapter::new(brief());
         adapter.step(Input::Bytes { origin: Origin::Out, offset: 0, bytes: &text });
         let ended = adapter.step(Input::End(&by_itself()));
-        prop_assert!(matches!(ended.log.last(), Some(LogLine { entry: Entry::Ended { .. }, .. })));
+        let is_judged = matches!(ended.log.last(), Some(LogLine { entry: Entry::Ended { .. }, .. }));
+        prop_assert!(is_judged);
     }
 }

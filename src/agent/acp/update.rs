@@ -120,15 +120,18 @@ impl AcpAdapter {
         let over = told.state.value().and_then(over);
         let goes_on = known.is_some_and(|known| known.has_ended) && over.is_none() && told.state.is_value();
         // It may be named only when it works already.
-        let is_named = known.is_some() && told.title.is_value();
-        if known.is_none() || goes_on || is_named && !known.is_some_and(|known| known.has_ended) {
+        let title = told.title.value().or(told.description.value()).map(|title| brief(title));
+        let is_named = title.is_some()
+            && known.is_some_and(|known| !known.has_ended && known.title != title)
+            && told.title.is_value();
+        if known.is_none() || goes_on || is_named {
             let above =
                 params["sessionId"].as_str().filter(|above| self.agents.contains_key(&AgentId::from(*above)));
             let can = told.capabilities.value();
             let was = matches!(known.map(|known| &known.how), Some(How::Announced { is_stoppable: true }));
             let started = Started {
                 parent: above.map(AgentId::from),
-                title: told.title.value().or(told.description.value()).map(|title| brief(title)),
+                title,
                 task: told.description.value().map(|task| cut(task, LONGEST_TEXT)),
                 is_stoppable: can.map_or(was, |can| can.cancel.is_some()),
                 ..Started::default()
