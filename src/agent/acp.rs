@@ -109,8 +109,9 @@ enum How {
 /// A question that was asked, as far as its answer needs it.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Question {
-    /// The id of the request and its options.
+    /// The id of the request, its options, and the call that it is about.
     kept: Value,
+    is_answered: bool,
 }
 
 impl AcpAdapter {
@@ -180,7 +181,7 @@ impl AcpAdapter {
             }
             (Entry::Question { id, kept, .. }, _) => {
                 let kept = kept.clone().unwrap_or_default();
-                self.questions.insert(id.clone(), Question { kept });
+                self.questions.insert(id.clone(), Question { kept, is_answered: false });
             }
             (Entry::Withdrawn { id, .. }, _) => drop(self.questions.remove(id)),
             (Entry::Named(named), _) => {
@@ -209,6 +210,8 @@ impl AcpAdapter {
             (Entry::ToolResult { id: Some(id), .. }, _) => {
                 self.setup.retain(|setup| setup.id != *id);
                 self.calls.note_answer(id);
+                // Nobody waits for an answer to what is done already.
+                self.questions.retain(|_, question| question.kept["call"] != id.as_str());
             }
             (Entry::Usage(usage), None) => self.spent.note(usage),
             _ => {}

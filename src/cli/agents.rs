@@ -159,6 +159,9 @@ fn table(listed: &[Listed]) -> String {
         if !cannot.is_empty() {
             let _ = writeln!(table, "    cannot {}", list(cannot));
         }
+        if agent.kind == Kind::Acp.as_str() {
+            let _ = writeln!(table, "    as far as it takes that: it says so when it is greeted");
+        }
     }
     table
 }

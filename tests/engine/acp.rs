@@ -141,7 +141,7 @@ fn a_request_for_permission_outlives_the_engine_and_its_answer_reaches_the_agent
     deck.ok(&["engine", "start"]);
     let step = format!("{id}/st-1");
     let wrong = deck.run(&["answer", &step, asked["questionId"].as_str().unwrap(), "perhaps"]);
-    assert!(!wrong.status.success() && text(&wrong.stderr).contains("Allow once"), "{}", text(&wrong.stderr));
+    assert!(!wrong.status.success() && text(&wrong.stdout).contains("Allow once"), "{wrong:?}");
     deck.ok(&["answer", &step, asked["questionId"].as_str().unwrap(), "allow-for-session"]);
     let step = end_of(&deck, &id);
     assert_eq!((&step["status"], &step["attempt"]), (&json!("done"), &json!(1)), "{step:#}\n{}", deck.log());

@@ -90,7 +90,8 @@ impl AcpAdapter {
             let answer = Entry::ToolResult { id: Some(id.into()), ok: Some(is_done), text: String::new() };
             made.push((None, answer));
         }
-        made.extend(self.questions.keys().map(|id| (None, withdrawn(id.clone()))));
+        let open = self.questions.iter().filter(|(_, question)| !question.is_answered);
+        made.extend(open.map(|(id, _)| (None, withdrawn(id.clone()))));
         self.end_with_turn(is_done, made);
         made.push((None, ended));
         if !is_done {
@@ -167,7 +168,7 @@ fn question(id: &Value, request: &RequestPermissionRequest, call: &calls::Call) 
         tool: Some(tool.to_owned()),
         options: words,
         input: Some(call.input.clone()).filter(|input| !input.is_null()),
-        kept: Some(json!({ "rpc": id, "options": options })),
+        kept: Some(json!({ "rpc": id, "options": options, "call": request.tool_call.tool_call_id })),
     }
 }
 

@@ -120,7 +120,8 @@ impl AcpAdapter {
     fn interrupt(&self, id: &str) -> Result<Vec<ForStdin>, String> {
         let session = self.session.as_ref().ok_or("It has no session yet.")?;
         let mut lines = vec![ForStdin { id: id.to_owned(), line: cancel(session) }];
-        for (nth, question) in self.questions.values().enumerate() {
+        let open = self.questions.values().filter(|question| !question.is_answered);
+        for (nth, question) in open.enumerate() {
             let line = decided(&question.kept["rpc"], RequestPermissionOutcome::Cancelled);
             lines.push(ForStdin { id: format!("{id}-question-{nth}"), line });
         }
@@ -139,9 +140,10 @@ impl AcpAdapter {
         }
     }
 
-    fn answer(&self, id: &QuestionId, answer: &Answer) -> Result<String, String> {
-        let question = self.questions.get(id).ok_or_else(|| format!("Nobody asked {id}"))?;
+    fn answer(&mut self, id: &QuestionId, answer: &Answer) -> Result<String, String> {
+        let question = self.questions.get_mut(id).ok_or_else(|| format!("Nobody asked {id}"))?;
         let option = chosen(question, answer)?;
+        question.is_answered = true;
         let outcome = match option {
             Some(option) => RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(option)),
             // It offers no way to say no but to call the request off.
