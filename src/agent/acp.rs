@@ -26,7 +26,7 @@ pub use run::run;
 
 use super::brief::Brief;
 use super::lines::{Line, Lines};
-use super::log::{Entry, LogLine, Origin, Place, Status};
+use super::log::{Entry, LogLine, Origin, Place, Started, Status};
 use super::{Adapter, End, ForStdin, Input, Notice, Step};
 use crate::model::id::{AgentId, QuestionId};
 use calls::Calls;
@@ -91,8 +91,8 @@ struct Child {
     has_ended: bool,
     /// What it said last.
     said: String,
-    /// What it is called.
-    title: Option<String>,
+    /// What was told of it last.
+    started: Started,
 }
 
 /// How it is known of a child.
@@ -173,7 +173,13 @@ impl AcpAdapter {
     fn note(&mut self, line: &LogLine) {
         self.judge.note(line);
         match (&line.entry, &line.agent) {
-            (Entry::AgentStarted(started), Some(id)) => self.note_started(id, started),
+            (Entry::AgentStarted(started), Some(id)) => {
+                // Who hands something on has done something: what was said before is not its last word.
+                if !self.agents.contains_key(id) {
+                    self.forget_words(started.parent.as_ref());
+                }
+                self.note_started(id, started);
+            }
             (Entry::AgentEnded { .. }, Some(id)) => {
                 if let Some(child) = self.agents.get_mut(id) {
                     child.has_ended = true;
@@ -193,18 +199,15 @@ impl AcpAdapter {
                 self.said.clear();
             }
             (Entry::Output { text, .. }, agent) if line.from.origin != Origin::Err => {
-                let said = match agent {
-                    Some(id) => self.agents.get_mut(id).map(|child| &mut child.said),
-                    None => Some(&mut self.said),
-                };
-                if let Some(said) = said.filter(|said| said.len() < LONGEST_TEXT) {
+                if let Some(said) = self.words(agent.as_ref()).filter(|said| said.len() < LONGEST_TEXT) {
+                    if !said.is_empty() {
+                        said.push('\n');
+                    }
                     said.push_str(text);
                 }
             }
             (Entry::Tool { id, name, input }, agent) => {
-                if agent.is_none() {
-                    self.said.clear();
-                }
+                self.forget_words(agent.as_ref());
                 self.note_tool(id.as_deref().unwrap_or_default(), name, input);
             }
             (Entry::ToolResult { id: Some(id), .. }, _) => {
@@ -216,6 +219,31 @@ impl AcpAdapter {
             (Entry::Usage(usage), None) => self.spent.note(usage),
             _ => {}
         }
+    }
+
+    /// Returns where the last words of a child, or of the session's own agent, are kept.
+    fn words(&mut self, agent: Option<&AgentId>) -> Option<&mut String> {
+        match agent {
+            Some(id) => self.agents.get_mut(id).map(|child| &mut child.said),
+            None => Some(&mut self.said),
+        }
+    }
+
+    fn forget_words(&mut self, agent: Option<&AgentId>) {
+        if let Some(said) = self.words(agent) {
+            said.clear();
+        }
+    }
+
+    /// Returns what one of them said last, with what is not in the log yet.
+    fn last_words(&self, agent: Option<&AgentId>) -> String {
+        let said = match agent {
+            Some(id) => self.agents.get(id).map(|child| child.said.as_str()).unwrap_or_default(),
+            None => &self.said,
+        };
+        let more = self.chunks.words_of(agent);
+        let gap = if said.is_empty() || more.is_empty() { "" } else { "\n" };
+        cut(format!("{said}{gap}{more}").trim(), LONGEST_TEXT)
     }
 
     /// Some of what it does is our own wish: a mode, a model, a further prompt.
@@ -231,7 +259,7 @@ impl AcpAdapter {
         }
     }
 
-    fn note_started(&mut self, id: &AgentId, started: &super::log::Started) {
+    fn note_started(&mut self, id: &AgentId, started: &Started) {
         let how = match (&started.call, &started.kind) {
             (Some(call), Some(provider)) if handed::is_provider(provider) && call == id.as_str() => {
                 let known = self.agents.get(id).map(|child| child.how.clone());
@@ -241,13 +269,11 @@ impl AcpAdapter {
             (None, _) => How::Announced { is_stoppable: started.is_stoppable },
         };
         let known = self.agents.remove(id).filter(|known| !known.has_ended);
-        let (nth, said, known_title) = match known {
-            Some(known) => (known.nth, known.said, known.title),
-            None => (self.count + 1, String::new(), None),
-        };
+        let (nth, said) =
+            known.map_or_else(|| (self.count + 1, String::new()), |known| (known.nth, known.said));
         self.count = self.count.max(nth);
-        let title = started.title.clone().or(known_title);
-        self.agents.insert(id.clone(), Child { nth, how, has_ended: false, said, title });
+        let started = started.clone();
+        self.agents.insert(id.clone(), Child { nth, how, has_ended: false, said, started });
     }
 
     /// Returns whether nothing is to be waited for any more: no prompt, no child, nothing to be said.

@@ -154,6 +154,8 @@ fn a_request_for_permission_outlives_the_engine_and_its_answer_reaches_the_agent
         ["initialize", "session/new", "session/prompt", "answer"],
         "nothing was said twice"
     );
+    let log = deck.ok(&["logs", &id]);
+    assert!(!log.contains("withdrawn"), "it was answered: {log}");
 }
 
 #[test]

@@ -142,12 +142,20 @@ fn answer(told: &Told) -> String {
         })
         .collect();
     let shown = parts.join("\n");
+    let shown = unfenced(&shown);
     if !shown.trim().is_empty() {
-        return excerpt::brief(&shown);
+        return excerpt::brief(shown);
     }
     let Some(output) = &told.output else { return String::new() };
     let said = ["output", "stdout", "error", "text"].iter().find_map(|name| output.get(*name)?.as_str());
     said.map_or_else(|| excerpt::brief_value(output), excerpt::brief)
+}
+
+/// Returns a text that is all in a code fence without the fence.
+fn unfenced(text: &str) -> &str {
+    let inner = text.trim().strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    let inner = inner.and_then(|rest| rest.split_once('\n')).map(|(_, inner)| inner);
+    inner.filter(|inner| !inner.contains("```")).unwrap_or(text)
 }
 
 /// Returns the text of a block.

@@ -139,23 +139,23 @@ impl AcpAdapter {
     }
 
     /// Takes a change of the mode: into another provider's, or back.
-    pub(super) fn mode_changed(&mut self, mode: &str, offset: u64, made: &mut Made) {
-        let (before, now) = (self.mode.as_deref().and_then(provider), provider(mode));
-        if self.mode.as_deref() == Some(mode) {
+    pub(super) fn mode_changed(&mut self, to_mode: &str, offset: u64, made: &mut Made) {
+        let (left, entered) = (self.mode.as_deref().and_then(provider), provider(to_mode));
+        if self.mode.as_deref() == Some(to_mode) {
             return;
         }
         let id = Some(format!("mode@{offset}"));
-        made.push((None, Entry::Tool { id: id.clone(), name: MODE.into(), input: excerpt::brief(mode) }));
+        made.push((None, Entry::Tool { id: id.clone(), name: MODE.into(), input: excerpt::brief(to_mode) }));
         made.push((None, Entry::ToolResult { id, ok: Some(true), text: String::new() }));
-        if let Some(before) = before.filter(|before| now != Some(before)) {
-            for id in self.open_of(|to, session| to == before && session.is_none()) {
+        if let Some(left) = left.filter(|left| entered != Some(left)) {
+            for id in self.open_of(|to, session| to == left && session.is_none()) {
                 self.end_handed(&id, Status::Done, None, made);
             }
         }
-        let Some(now) = now else { return };
-        if self.open_of(|to, _| to == now).is_empty() {
+        let Some(entered) = entered else { return };
+        if self.open_of(|to, _| to == entered).is_empty() {
             let id = AgentId::from(format!("mode-{offset}").as_str());
-            let (kind, call) = (Some(now.to_owned()), Some(id.to_string()));
+            let (kind, call) = (Some(entered.to_owned()), Some(id.to_string()));
             self.begin(&id, Started { kind, call, ..Started::default() }, made);
         }
     }
@@ -174,9 +174,9 @@ impl AcpAdapter {
 
     /// The orchestrator's turn is over; only a task in whose provider's mode the session still is goes on.
     pub(super) fn end_with_turn(&mut self, is_done: bool, made: &mut Made) {
-        let mode = self.mode.as_deref().and_then(provider);
+        let current = self.mode.as_deref().and_then(provider);
         let status = if is_done { Status::Done } else { Status::Cancelled };
-        for id in self.open_of(|to, _| !is_done || Some(to) != mode) {
+        for id in self.open_of(|to, _| !is_done || Some(to) != current) {
             self.end_handed(&id, status, None, made);
         }
     }
@@ -192,9 +192,7 @@ impl AcpAdapter {
     }
 
     fn end_handed(&mut self, id: &AgentId, status: Status, why: Option<String>, made: &mut Made) {
-        let said = self.agents.get(id).map(|child| child.said.clone()).unwrap_or_default();
-        let said = format!("{said}{}", self.chunks.words_of(Some(id)));
-        let text = cut(&why.unwrap_or(said), LONGEST_TEXT);
+        let text = cut(&why.unwrap_or_else(|| self.last_words(Some(id))), LONGEST_TEXT);
         made.push((Some(id.clone()), Entry::AgentEnded { status, text }));
         if let Some(child) = self.agents.get_mut(id) {
             child.has_ended = true;

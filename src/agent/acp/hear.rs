@@ -72,7 +72,7 @@ impl AcpAdapter {
         made: &mut Made,
         step: &mut Step,
     ) {
-        let said = format!("{}{}", self.said, self.chunks.words_of(None));
+        let said = self.last_words(None);
         let read = serde_json::from_value::<PromptResponse>(result.clone());
         let ended = match (error, &read) {
             (Some(error), _) => judge::failed("", error),

@@ -92,12 +92,12 @@ impl AcpAdapter {
         };
         let session = session.to_owned();
         let options = offered(&result["configOptions"]);
-        let modes = serde_json::from_value::<SessionModeState>(result["modes"].clone()).ok();
+        let offers = serde_json::from_value::<SessionModeState>(result["modes"].clone()).ok();
         let current = current(&options, &SessionConfigOptionCategory::Model)
             .or_else(|| result.pointer("/models/currentModelId").and_then(Value::as_str).map(str::to_owned));
-        let asked = self.wanted_mode(modes.as_ref(), &options).and_then(|mode| {
-            let model = self.wanted_model(&result["models"], &options, current.as_deref())?;
-            Ok(mode.into_iter().chain(model).collect::<Vec<Setup>>())
+        let asked = self.wanted_mode(offers.as_ref(), &options).and_then(|first| {
+            let second = self.wanted_model(&result["models"], &options, current.as_deref())?;
+            Ok(first.into_iter().chain(second).collect::<Vec<Setup>>())
         });
         let wanted = self.brief.model.clone().filter(|_| asked.is_ok());
         let named = Named { session: Some(session.clone()), model: wanted.or(current) };

@@ -1,5 +1,5 @@
-//! What the adapter makes of streams as real agents write them (opencode 1.18.33, gemini 0.61.0), of the older dialect,
-//! and of any others.
+//! What the adapter makes of streams as real agents write them (opencode 1.18.33, gemini 0.61.0, claude-agent-acp
+//! 0.99.1), of the older dialect, and of any others.
 
 use proptest::prelude::*;
 use rstest::rstest;
@@ -11,6 +11,7 @@ use crate::model::command::Answer;
 use crate::model::usage::{Count, Usd};
 
 const OPENCODE: &str = include_str!("../../../tests/streams/acp/opencode.jsonl");
+const CLAUDE: &str = include_str!("../../../tests/streams/acp/claude-nested.jsonl");
 const GEMINI: &str = include_str!("../../../tests/streams/acp/gemini-greeting.jsonl");
 const ORCHESTRATOR: &str = include_str!("../../../tests/streams/acp/orchestrator.jsonl");
 const GREETING: &str = r#"{"jsonrpc":"2.0","id":"initialize","result":{"protocolVersion":1}}
@@ -161,6 +162,42 @@ fn tasks_that_are_handed_on_are_children_with_their_own_provider_and_answer() {
 }
 
 #[test]
+fn announced_children_stand_under_who_began_them_with_task_model_and_last_words() {
+    let (mut adapter, step) = heard(CLAUDE);
+    let started = |told: &[Entry]| {
+        let last = told.iter().rev().find_map(|entry| {
+            if let Entry::AgentStarted(started) = entry { Some(started.clone()) } else { None }
+        });
+        last.unwrap_or_else(|| panic!("{told:#?}"))
+    };
+    for (id, above, title, task, said) in [
+        ("a2b6cb47099bba813", None, "Lead part L", "Investigate part L.", "Part L is done: 3 findings."),
+        (
+            "a9ab62bb7278c479c",
+            Some("a2b6cb47099bba813"),
+            "Helper part H",
+            "Investigate part H.",
+            "Part H is done: 3 findings.",
+        ),
+    ] {
+        let told = entries(&step, Some(id));
+        let known = started(&told);
+        assert_eq!(
+            (known.parent.as_ref().map(AgentId::as_str), known.title.as_deref()),
+            (above, Some(title))
+        );
+        assert!(known.task.as_deref().unwrap().starts_with(task) && known.is_stoppable, "{known:?}");
+        assert_eq!(known.model.as_deref(), Some("default"), "as it tells: {known:?}");
+        assert_eq!(told.last(), Some(&Entry::AgentEnded { status: Status::Done, text: said.into() }));
+    }
+    let own = entries(&step, None);
+    let summary = "Nested run complete.".into();
+    assert_eq!(own.last(), Some(&Entry::Result { status: Status::Done, summary }));
+    assert!(!own.iter().any(|entry| matches!(entry, Entry::Tool { .. })), "{own:#?}");
+    assert_eq!(verdict(&mut adapter, &by_itself()), (Status::Done, None));
+}
+
+#[test]
 fn an_agent_that_marks_nothing_speaks_for_itself() {
     let chunk =
         json!({ "sessionUpdate": "agent_message_chunk", "content": { "type": "text", "text": "Mine.\n" } });
@@ -294,7 +331,7 @@ fn pieces(text: &[u8], cuts: &[usize], forgets: bool) -> Vec<(Option<AgentId>, E
 proptest! {
     #[test]
     fn any_cut_of_a_stream_gives_the_same_log(cuts in prop::collection::vec(any::<usize>(), 0..12)) {
-        for stream in [OPENCODE, ORCHESTRATOR] {
+        for stream in [OPENCODE, CLAUDE, ORCHESTRATOR] {
             let whole = pieces(stream.as_bytes(), &[], false);
             prop_assert_eq!(pieces(stream.as_bytes(), &cuts, false), whole.clone());
             prop_assert_eq!(pieces(stream.as_bytes(), &cuts, true), whole);

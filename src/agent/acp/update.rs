@@ -1,8 +1,8 @@
 //! Notices of what the agent does. Each says of which session it is: the agent's own, or one of a child of it.
 
 use agent_client_protocol_schema::v1::{
-    Cost, IdleStopReason, Plan, PlanEntryStatus, SessionConfigOptionCategory, SessionUpdate, StateUpdate,
-    SubagentUpdate, ToolCall, ToolCallUpdate,
+    Cost, IdleStopReason, Plan, PlanEntryStatus, SessionConfigOptionCategory, SessionMessage, SessionUpdate,
+    StateUpdate, SubagentUpdate, ToolCall, ToolCallUpdate, UsageUpdate,
 };
 use serde_json::{Value, json};
 
@@ -52,33 +52,48 @@ impl AcpAdapter {
                 let agent = self.speaker(params, &update, made);
                 made.push((agent, progress(&plan)));
             }
-            SessionUpdate::CurrentModeUpdate(mode) => {
-                self.mode_changed(&mode.current_mode_id.to_string(), offset, made);
+            SessionUpdate::CurrentModeUpdate(change) => {
+                self.mode_changed(&change.current_mode_id.to_string(), offset, made);
             }
             SessionUpdate::ConfigOptionUpdate(options) => {
                 let model = session::current(&options.config_options, &SessionConfigOptionCategory::Model);
-                if let Some(model) = model.filter(|model| self.model.as_ref() != Some(model)) {
-                    made.push((None, Entry::Named(Named { session: None, model: Some(model) })));
+                if let Some(model) = model {
+                    self.works_with(params, model, made);
                 }
             }
-            SessionUpdate::UsageUpdate(usage) => {
-                made.extend(usage.cost.and_then(|cost| self.cost(params, &cost)).map(|used| (None, used)));
-            }
+            SessionUpdate::UsageUpdate(usage) => self.spends(params, &update, &usage, made),
             SessionUpdate::SubagentUpdate(child) => self.child(params, &child, made),
             SessionUpdate::Notice(notice) => {
                 let more = notice.description.map_or_else(String::new, |more| format!(": {more}"));
                 made.push((None, Entry::Output { text: format!("{}{more}", notice.title), cut: 0 }));
             }
+            SessionUpdate::SessionMessage(message) => self.task_of_child(&message, made),
             // What we said ourselves, what it offers a person to type, its title, and its memory put in order.
             SessionUpdate::UserMessageChunk(_)
             | SessionUpdate::AvailableCommandsUpdate(_)
             | SessionUpdate::SessionInfoUpdate(_)
             | SessionUpdate::CompactionUpdate(_)
             | SessionUpdate::CompactionSummaryChunk(_)
-            | SessionUpdate::SessionMessage(_)
             | SessionUpdate::SessionMessageChunk(_) => {}
             _ => made.push((None, unknown(&text(&update["sessionUpdate"]), &update))),
         }
+    }
+
+    /// What an agent says to its child is the child's task.
+    fn task_of_child(&self, message: &SessionMessage, made: &mut Made) {
+        let Some(to) = message.recipient_session_id.value() else { return };
+        let said: Vec<String> = message.content.value().into_iter().flatten().filter_map(block).collect();
+        let task = Some(cut(&said.join("\n"), LONGEST_TEXT)).filter(|task| !task.is_empty());
+        self.learn(&to.to_string(), |started| started.task = started.task.take().or(task), made);
+    }
+
+    fn spends(&self, params: &Value, update: &Value, usage: &UsageUpdate, made: &mut Made) {
+        // Claude's adapter says in a place of its own which model its choice came to.
+        if let Some(model) = update.pointer("/_meta/_claude~1model").and_then(Value::as_str) {
+            self.works_with(params, model.to_owned(), made);
+        }
+        let cost = usage.cost.as_ref().and_then(|cost| self.cost(params, cost));
+        made.extend(cost.map(|used| (None, used)));
     }
 
     /// Only what the agent's own session cost is booked: what its children did is in it.
@@ -105,8 +120,8 @@ impl AcpAdapter {
         if self.agents.get(&child).filter(is_at_work).is_some()
             && let Some(status) = status.and_then(ended)
         {
-            let said = self.agents.get(&child).map(|known| known.said.clone()).unwrap_or_default();
-            made.push((Some(child), Entry::AgentEnded { status, text: said }));
+            let text = self.last_words(Some(&child));
+            made.push((Some(child), Entry::AgentEnded { status, text }));
         }
     }
 
@@ -117,32 +132,53 @@ impl AcpAdapter {
             return;
         }
         let known = self.agents.get(&id);
-        let over = told.state.value().and_then(over);
-        let goes_on = known.is_some_and(|known| known.has_ended) && over.is_none() && told.state.is_value();
-        // It may be named only when it works already.
-        let title = told.title.value().or(told.description.value()).map(|title| brief(title));
-        let is_named = title.is_some()
-            && known.is_some_and(|known| !known.has_ended && known.title != title)
-            && told.title.is_value();
-        if known.is_none() || goes_on || is_named {
-            let above =
-                params["sessionId"].as_str().filter(|above| self.agents.contains_key(&AgentId::from(*above)));
-            let can = told.capabilities.value();
-            let was = matches!(known.map(|known| &known.how), Some(How::Announced { is_stoppable: true }));
-            let started = Started {
-                parent: above.map(AgentId::from),
-                title,
-                task: told.description.value().map(|task| cut(task, LONGEST_TEXT)),
-                is_stoppable: can.map_or(was, |can| can.cancel.is_some()),
-                ..Started::default()
-            };
-            made.push((Some(id.clone()), Entry::AgentStarted(started)));
-        }
         let is_at_work = known.is_none_or(|known| !known.has_ended);
+        let over = told.state.value().and_then(over);
+        let before = known.map(|known| known.started.clone());
+        let above = || {
+            let above = params["sessionId"].as_str().map(AgentId::from);
+            above.filter(|above| self.agents.contains_key(above))
+        };
+        let before = before.unwrap_or_else(|| Started { parent: above(), ..Started::default() });
+        let can = told.capabilities.value();
+        let now = Started {
+            title: told
+                .title
+                .value()
+                .or(told.description.value())
+                .map(|title| brief(title))
+                .or(before.title.clone()),
+            is_stoppable: can.map_or(before.is_stoppable, |can| can.cancel.is_some()),
+            ..before.clone()
+        };
+        let goes_on = !is_at_work && over.is_none() && told.state.is_value();
+        if known.is_none() || goes_on || is_at_work && now != before {
+            made.push((Some(id.clone()), Entry::AgentStarted(now)));
+        }
         if let Some((status, why)) = over.filter(|_| is_at_work) {
-            let said = known.map(|known| known.said.clone()).unwrap_or_default();
-            let text = if status == Status::Done { said } else { why };
+            let text = if status == Status::Done { self.last_words(Some(&id)) } else { why };
             made.push((Some(id), Entry::AgentEnded { status, text }));
+        }
+    }
+
+    /// Takes more that is known of a child at work: its task, its model.
+    fn learn(&self, id: &str, learn: impl FnOnce(&mut Started), made: &mut Made) {
+        let id = AgentId::from(id);
+        let Some(child) = self.agents.get(&id).filter(|child| !child.has_ended) else { return };
+        let mut started = child.started.clone();
+        learn(&mut started);
+        if started != child.started {
+            made.push((Some(id), Entry::AgentStarted(started)));
+        }
+    }
+
+    /// Takes the model that a session works with now: the agent's own, or a child's.
+    fn works_with(&self, params: &Value, model: String, made: &mut Made) {
+        let session = text(&params["sessionId"]);
+        if self.session.as_ref() != Some(&session) {
+            self.learn(&session, |started| started.model = Some(model), made);
+        } else if self.model.as_ref() != Some(&model) {
+            made.push((None, Entry::Named(Named { session: None, model: Some(model) })));
         }
     }
 
