@@ -114,6 +114,12 @@ struct Question {
     is_answered: bool,
 }
 
+impl Question {
+    fn kept(&self, name: &str) -> &Value {
+        self.kept.get(name).unwrap_or(&Value::Null)
+    }
+}
+
 impl AcpAdapter {
     /// Makes the adapter of a session.
     pub fn new(brief: Brief) -> Self {
@@ -214,7 +220,7 @@ impl AcpAdapter {
                 self.setup.retain(|setup| setup.id != *id);
                 self.calls.note_answer(id);
                 // Nobody waits for an answer to what is done already.
-                self.questions.retain(|_, question| question.kept["call"] != id.as_str());
+                self.questions.retain(|_, question| question.kept("call") != id.as_str());
             }
             (Entry::Usage(usage), None) => self.spent.note(usage),
             _ => {}
@@ -312,13 +318,12 @@ impl Adapter for AcpAdapter {
                     self.line(origin, &line, &mut step);
                 }
             }
-            Input::Bytes { .. } => {}
             Input::Notice { notice: Notice::Started, .. } => {
                 step.stdin.push(say::initialize());
                 // An earlier engine may have died after it heard of the end of the work.
                 step.is_over = self.is_idle();
             }
-            Input::Notice { .. } => {}
+            Input::Bytes { .. } | Input::Notice { .. } => {}
             Input::Command { id, command } => match self.say(id, command) {
                 Ok(lines) => step.stdin = lines,
                 Err(why) => step.refused = Some(why),

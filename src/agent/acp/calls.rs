@@ -84,7 +84,7 @@ impl Calls {
         let ok = match status {
             ToolCallStatus::Completed => true,
             ToolCallStatus::Failed => false,
-            _ => return,
+            ToolCallStatus::Pending | ToolCallStatus::InProgress | _ => return,
         };
         let text = answer(&told);
         made.push((agent.cloned(), Entry::ToolResult { id: Some(told.id), ok: Some(ok), text }));
@@ -138,7 +138,7 @@ fn answer(told: &Told) -> String {
         .filter_map(|part| match part {
             ToolCallContent::Content(content) => block(&content.content),
             ToolCallContent::Diff(diff) => Some(format!("changed {}", diff.path.display())),
-            _ => None,
+            ToolCallContent::Terminal(_) | _ => None,
         })
         .collect();
     let shown = parts.join("\n");
@@ -165,6 +165,6 @@ pub(super) fn block(content: &ContentBlock) -> Option<String> {
         ContentBlock::ResourceLink(link) => Some(format!("[{}]", link.uri)),
         ContentBlock::Image(_) => Some("[image]".into()),
         ContentBlock::Audio(_) => Some("[audio]".into()),
-        _ => None,
+        ContentBlock::Resource(_) | _ => None,
     }
 }

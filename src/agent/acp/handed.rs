@@ -47,7 +47,7 @@ pub(super) fn is_orchestrator(update: &Value) -> bool {
 impl AcpAdapter {
     /// Takes a call that hands a task over; returns whether it is one.
     pub(super) fn hands_over(&mut self, call: &ToolCall, made: &mut Made) -> bool {
-        let input = call.raw_input.clone().unwrap_or_default();
+        let input = call.raw_input.as_ref().unwrap_or(&Value::Null);
         let argument = |name: &str| input[name].as_str().filter(|said| !said.is_empty());
         let to = match call.name.as_deref().unwrap_or(&call.title) {
             "delegate.run" => {

@@ -6,7 +6,7 @@ use agent_client_protocol_schema::v1::{
 };
 use serde_json::{Value, json};
 
-use super::{AcpAdapter, LONGEST_ID, LONGEST_TEXT, Made, Turn, calls, cut, judge, line, say, text};
+use super::{AcpAdapter, LONGEST_ID, LONGEST_TEXT, Made, Turn, calls, cut, judge, line, say, session, text};
 use crate::agent::Step;
 use crate::agent::excerpt::{brief, brief_value};
 use crate::agent::lines::Line;
@@ -17,7 +17,7 @@ impl AcpAdapter {
     /// Takes a line of the stream.
     pub(super) fn hear(&mut self, from: &Line, made: &mut Made, step: &mut Step) {
         let value = if from.cut == 0 { serde_json::from_slice::<Value>(&from.bytes).ok() } else { None };
-        let Some(value) = value.filter(Value::is_object) else {
+        let Some(value) = value.as_ref().filter(|value| value.is_object()) else {
             if !from.bytes.trim_ascii().is_empty() {
                 made.push((None, printed(from)));
             }
@@ -26,8 +26,8 @@ impl AcpAdapter {
         match (value["method"].as_str(), value.get("id").filter(|id| !id.is_null())) {
             (Some(method), Some(id)) => self.asked(method, id, &value["params"], from, made, step),
             (Some(method), None) => self.notified(method, &value["params"], from, made),
-            (None, Some(id)) => self.answered(id, &value, made, step),
-            (None, None) => made.push((None, unknown("message", &value))),
+            (None, Some(id)) => self.answered(id, value, made, step),
+            (None, None) => made.push((None, unknown("message", value))),
         }
     }
 
@@ -49,9 +49,9 @@ impl AcpAdapter {
         let (id, result) = (text(id), &value["result"]);
         match (id.as_str(), error) {
             (say::INITIALIZE, None) => self.initialized(result, made, step),
-            (say::INITIALIZE, Some(error)) => self.refused("to begin", error, made, step),
+            (say::INITIALIZE, Some(error)) => session::refused("to begin", error, made, step),
             (say::NEW, None) => self.begun(true, result, made, step),
-            (say::NEW, Some(error)) => self.refused("a session", error, made, step),
+            (say::NEW, Some(error)) => session::refused("a session", error, made, step),
             (say::LOAD, None) => self.begun(false, result, made, step),
             (say::LOAD, Some(error)) => self.not_loaded(error, made, step),
             (say::PROMPT, _) => self.turn_over(&id, result, error, made, step),
@@ -83,7 +83,7 @@ impl AcpAdapter {
         if let Ok(response) = &read {
             let model = self.model.as_deref();
             let used = response.usage.as_ref().map(|used| self.spent.turn(id, model, used));
-            let used = used.or_else(|| self.spent.quota(id, model, &result["_meta"]["quota"]));
+            let used = used.or_else(|| self.spent.quota(id, model, result.pointer("/_meta/quota")?));
             made.extend(used.map(|used| (None, Entry::Usage(used))));
         }
         if id.starts_with(say::TOLD) {
@@ -118,21 +118,19 @@ impl AcpAdapter {
         step: &mut Step,
     ) {
         let is_short = id.as_str().is_none_or(|id| id.len() <= LONGEST_ID);
-        let request = serde_json::from_value::<RequestPermissionRequest>(params.clone());
-        match request {
-            Ok(request) if is_short && method == CLIENT_METHOD_NAMES.session_request_permission => {
-                let agent = self.speaker(params, &params["toolCall"], made);
-                let told = super::update::told_of(&request.tool_call, &params["toolCall"]);
-                let call_id = told.id.clone();
-                self.calls.take(agent.as_ref(), told, made);
-                let call = self.calls.get(&call_id).cloned().unwrap_or_default();
-                made.push((agent, question(id, &request, &call)));
-            }
-            _ => {
-                made.push((None, unknown(method, params)));
-                step.stdin.push(line(&format!("refused-{}", from.offset), say::not_offered(id, method)));
-            }
-        }
+        let is_for_permission = method == CLIENT_METHOD_NAMES.session_request_permission;
+        let request = serde_json::from_value::<RequestPermissionRequest>(params.clone()).ok();
+        let Some(request) = request.filter(|_| is_short && is_for_permission) else {
+            made.push((None, unknown(method, params)));
+            step.stdin.push(line(&format!("refused-{}", from.offset), say::not_offered(id, method)));
+            return;
+        };
+        let agent = self.speaker(params, &params["toolCall"], made);
+        let told = super::update::told_of(&request.tool_call, &params["toolCall"]);
+        let call_id = told.id.clone();
+        self.calls.take(agent.as_ref(), told, made);
+        let call = self.calls.get(&call_id).cloned().unwrap_or_default();
+        made.push((agent, question(id, &request, &call)));
     }
 }
 

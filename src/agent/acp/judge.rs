@@ -35,7 +35,21 @@ impl Judge {
                 }
             }
             Entry::Unknown { .. } => self.unknown += 1,
-            _ => {}
+            Entry::Output { .. }
+            | Entry::Thought { .. }
+            | Entry::Tool { .. }
+            | Entry::ToolResult { .. }
+            | Entry::Progress { .. }
+            | Entry::Usage(_)
+            | Entry::Question { .. }
+            | Entry::Withdrawn { .. }
+            | Entry::Answered { .. }
+            | Entry::Named(_)
+            | Entry::AgentStarted(_)
+            | Entry::AgentEnded { .. }
+            | Entry::Limited(_)
+            | Entry::Result { .. }
+            | Entry::Ended { .. } => {}
         }
     }
 
@@ -56,14 +70,14 @@ impl Judge {
             (_, Some((Status::Done, _))) if !has_children => (Status::Done, None),
             // It was ended because it will not get anywhere: why is its result.
             (_, Some((Status::FailedForGood, said))) => (Status::FailedForGood, Some(said.clone())),
-            (Cause::Order, Some((Status::Failed, said))) => (Status::Failed, Some(said.clone())),
+            (Cause::Order, Some((Status::Failed, said)))
+            | (Cause::Itself, Some((Status::Cancelled, said))) => (Status::Failed, Some(said.clone())),
             (Cause::Order, Some((Status::Cancelled, said))) => (Status::Cancelled, Some(said.clone())),
             (Cause::Order, _) => (Status::Cancelled, None),
             (Cause::Deadline, _) => (Status::TimedOut, Some("it had run as long as it may.".into())),
             (Cause::Itself, Some((Status::Done, _))) => {
                 (Status::Failed, Some("it ended while its sub-agents were at work.".into()))
             }
-            (Cause::Itself, Some((Status::Cancelled, said))) => (Status::Failed, Some(said.clone())),
             (Cause::Itself, Some((status, said))) => (*status, Some(said.clone())),
             (Cause::Itself, None) => (Status::Failed, Some(self.without_result(end))),
         }

@@ -122,7 +122,7 @@ impl AcpAdapter {
         let mut lines = vec![ForStdin { id: id.to_owned(), line: cancel(session) }];
         let open = self.questions.values().filter(|question| !question.is_answered);
         for (nth, question) in open.enumerate() {
-            let line = decided(&question.kept["rpc"], RequestPermissionOutcome::Cancelled);
+            let line = decided(question.kept("rpc"), RequestPermissionOutcome::Cancelled);
             lines.push(ForStdin { id: format!("{id}-question-{nth}"), line });
         }
         Ok(lines)
@@ -149,7 +149,7 @@ impl AcpAdapter {
             // It offers no way to say no but to call the request off.
             None => RequestPermissionOutcome::Cancelled,
         };
-        Ok(decided(&question.kept["rpc"], outcome))
+        Ok(decided(question.kept("rpc"), outcome))
     }
 }
 
@@ -160,7 +160,7 @@ fn decided(rpc: &Value, outcome: RequestPermissionOutcome) -> String {
 
 /// Returns the option that an answer stands for.
 fn chosen(question: &Question, answer: &Answer) -> Result<Option<String>, String> {
-    let options = question.kept["options"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let options = question.kept("options").as_array().map(Vec::as_slice).unwrap_or_default();
     let first = |kinds: &[&str]| {
         let of = |kind: &&str| options.iter().find(|option| option["kind"] == **kind);
         kinds.iter().find_map(of).map(|option| text(&option["id"]))

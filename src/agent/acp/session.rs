@@ -65,13 +65,13 @@ impl AcpAdapter {
 
     pub(super) fn initialized(&self, result: &Value, made: &mut Made, step: &mut Step) {
         let Ok(greeting) = serde_json::from_value::<InitializeResponse>(result.clone()) else {
-            self.give_up("Its answer to initialize cannot be read.".into(), made, step);
+            give_up("Its answer to initialize cannot be read.".into(), made, step);
             return;
         };
         let version = result["protocolVersion"].as_u64().unwrap_or(0);
         if version != 1 {
             let told = format!("It speaks version {version} of the protocol, and this program version 1.");
-            self.give_up(told, made, step);
+            give_up(told, made, step);
             return;
         }
         let can = &greeting.agent_capabilities;
@@ -87,7 +87,7 @@ impl AcpAdapter {
     pub(super) fn begun(&mut self, is_new: bool, result: &Value, made: &mut Made, step: &mut Step) {
         let known = if is_new { result["sessionId"].as_str() } else { self.brief.session.as_deref() };
         let Some(session) = known.filter(|id| !id.is_empty() && id.len() <= super::LONGEST_ID) else {
-            self.give_up("It made a session without an id.".into(), made, step);
+            give_up("It made a session without an id.".into(), made, step);
             return;
         };
         let session = session.to_owned();
@@ -103,7 +103,7 @@ impl AcpAdapter {
         let named = Named { session: Some(session.clone()), model: wanted.or(current) };
         made.push((None, Entry::Named(named)));
         match asked {
-            Err(why) => self.give_up(why, made, step),
+            Err(why) => give_up(why, made, step),
             Ok(setup) => {
                 made.extend(setup.iter().map(|setup| (None, setup.entry())));
                 self.go_on(&session, &setup, is_new, step);
@@ -126,7 +126,7 @@ impl AcpAdapter {
         made.push((None, Entry::ToolResult { id: Some(id.into()), ok: Some(told.is_none()), text: answer }));
         if let Some(why) = told {
             let what = if id == MODE { "permission-mode" } else { "model" };
-            self.give_up(format!("It does not take its {what}: {why}"), made, step);
+            give_up(format!("It does not take its {what}: {why}"), made, step);
             return;
         }
         let left: Vec<Setup> = self.setup.iter().filter(|setup| setup.id != id).cloned().collect();
@@ -137,26 +137,13 @@ impl AcpAdapter {
 
     /// Says what is to be said next: the next wish, or the prompt.
     fn go_on(&self, session: &str, left: &[Setup], is_new: bool, step: &mut Step) {
-        step.stdin.push(match left.first() {
-            Some(setup) => line(&setup.id, setup.line(session)),
-            None => {
-                // A session that has no past must be told everything.
-                let whole = self.brief.otherwise.as_ref().filter(|_| is_new);
-                line(say::PROMPT, say::prompt(say::PROMPT, session, whole.unwrap_or(&self.brief.prompt)))
-            }
+        step.stdin.push(if let Some(setup) = left.first() {
+            line(&setup.id, setup.line(session))
+        } else {
+            // A session that has no past must be told everything.
+            let whole = self.brief.otherwise.as_ref().filter(|_| is_new);
+            line(say::PROMPT, say::prompt(say::PROMPT, session, whole.unwrap_or(&self.brief.prompt)))
         });
-    }
-
-    /// It will not get anywhere: that is its result.
-    pub(super) fn give_up(&self, why: String, made: &mut Made, step: &mut Step) {
-        made.push((None, Entry::Result { status: Status::FailedForGood, summary: why }));
-        step.end = true;
-    }
-
-    /// A request of ours without which nothing goes on was refused.
-    pub(super) fn refused(&self, what: &str, error: &Value, made: &mut Made, step: &mut Step) {
-        made.push((None, failed(&format!("It refused {what}: "), error)));
-        step.end = true;
     }
 
     fn wanted_mode(
@@ -199,6 +186,18 @@ impl AcpAdapter {
         let id = find(wanted, &known).ok_or_else(|| unknown("model", wanted, &known))?;
         Ok(Some(Setup { id: MODEL.into(), how: SetBy::Model, value: id }))
     }
+}
+
+/// It will not get anywhere: that is its result.
+fn give_up(why: String, made: &mut Made, step: &mut Step) {
+    made.push((None, Entry::Result { status: Status::FailedForGood, summary: why }));
+    step.end = true;
+}
+
+/// A request of ours without which nothing goes on was refused.
+pub(super) fn refused(what: &str, error: &Value, made: &mut Made, step: &mut Step) {
+    made.push((None, failed(&format!("It refused {what}: "), error)));
+    step.end = true;
 }
 
 fn offered(options: &Value) -> Vec<SessionConfigOption> {

@@ -1,8 +1,8 @@
 //! Notices of what the agent does. Each says of which session it is: the agent's own, or one of a child of it.
 
 use agent_client_protocol_schema::v1::{
-    Cost, IdleStopReason, Plan, PlanEntryStatus, SessionConfigOptionCategory, SessionMessage, SessionUpdate,
-    StateUpdate, SubagentUpdate, ToolCall, ToolCallUpdate, UsageUpdate,
+    ContentChunk, Cost, IdleStopReason, Plan, PlanEntryStatus, SessionConfigOptionCategory, SessionMessage,
+    SessionUpdate, StateUpdate, SubagentUpdate, ToolCall, ToolCallUpdate, UsageUpdate,
 };
 use serde_json::{Value, json};
 
@@ -15,10 +15,10 @@ use crate::model::id::AgentId;
 
 impl AcpAdapter {
     pub(super) fn updated(&mut self, params: &Value, offset: u64, made: &mut Made) {
-        let update = as_the_protocol_has_it(&params["update"]);
+        let update = &as_the_protocol_has_it(&params["update"]);
         let Ok(read) = serde_json::from_value::<SessionUpdate>(update.clone()) else {
             if !self.is_loading() {
-                made.push((None, unknown(&text(&update["sessionUpdate"]), &update)));
+                made.push((None, unknown(&text(&update["sessionUpdate"]), update)));
             }
             return;
         };
@@ -29,27 +29,16 @@ impl AcpAdapter {
             return;
         }
         match read {
-            SessionUpdate::AgentMessageChunk(chunk) => {
-                let Some(said) = block(&chunk.content).filter(|said| !said.is_empty()) else { return };
-                let agent = self.speaker(params, &update, made);
-                if handed::is_orchestrator(&update) {
-                    self.end_what_answered(made);
-                }
-                self.chunks.push(agent, false, &said);
-            }
-            SessionUpdate::AgentThoughtChunk(chunk) => {
-                let Some(said) = block(&chunk.content).filter(|said| !said.is_empty()) else { return };
-                let agent = self.speaker(params, &update, made);
-                self.chunks.push(agent, true, &said);
-            }
+            SessionUpdate::AgentMessageChunk(chunk) => self.says(params, update, &chunk, false, made),
+            SessionUpdate::AgentThoughtChunk(chunk) => self.says(params, update, &chunk, true, made),
             SessionUpdate::ToolCall(call) => {
                 if !self.hands_over(&call, made) {
-                    self.call(params, &update, whole(call, &update), made);
+                    self.call(params, update, whole(call, update), made);
                 }
             }
-            SessionUpdate::ToolCallUpdate(call) => self.call(params, &update, told_of(&call, &update), made),
+            SessionUpdate::ToolCallUpdate(call) => self.call(params, update, told_of(&call, update), made),
             SessionUpdate::Plan(plan) => {
-                let agent = self.speaker(params, &update, made);
+                let agent = self.speaker(params, update, made);
                 made.push((agent, progress(&plan)));
             }
             SessionUpdate::CurrentModeUpdate(change) => {
@@ -61,7 +50,7 @@ impl AcpAdapter {
                     self.works_with(params, model, made);
                 }
             }
-            SessionUpdate::UsageUpdate(usage) => self.spends(params, &update, &usage, made),
+            SessionUpdate::UsageUpdate(usage) => self.spends(params, update, &usage, made),
             SessionUpdate::SubagentUpdate(child) => self.child(params, &child, made),
             SessionUpdate::Notice(notice) => {
                 let more = notice.description.map_or_else(String::new, |more| format!(": {more}"));
@@ -75,7 +64,7 @@ impl AcpAdapter {
             | SessionUpdate::CompactionUpdate(_)
             | SessionUpdate::CompactionSummaryChunk(_)
             | SessionUpdate::SessionMessageChunk(_) => {}
-            _ => made.push((None, unknown(&text(&update["sessionUpdate"]), &update))),
+            _ => made.push((None, unknown(&text(&update["sessionUpdate"]), update))),
         }
     }
 
@@ -94,6 +83,22 @@ impl AcpAdapter {
         }
         let cost = usage.cost.as_ref().and_then(|cost| self.cost(params, cost));
         made.extend(cost.map(|used| (None, used)));
+    }
+
+    fn says(
+        &mut self,
+        params: &Value,
+        update: &Value,
+        chunk: &ContentChunk,
+        is_thought: bool,
+        made: &mut Made,
+    ) {
+        let Some(said) = block(&chunk.content).filter(|said| !said.is_empty()) else { return };
+        let agent = self.speaker(params, update, made);
+        if !is_thought && handed::is_orchestrator(update) {
+            self.end_what_answered(made);
+        }
+        self.chunks.push(agent, is_thought, &said);
     }
 
     /// Only what the agent's own session cost is booked: what its children did is in it.
@@ -116,8 +121,8 @@ impl AcpAdapter {
         self.calls.take(agent.as_ref(), told, made);
         // A call that began an agent ends with it.
         let child = AgentId::from(id.as_str());
-        let is_at_work = |known: &&super::Child| known.how == How::Call && !known.has_ended;
-        if self.agents.get(&child).filter(is_at_work).is_some()
+        let is_at_work = |known: &super::Child| known.how == How::Call && !known.has_ended;
+        if self.agents.get(&child).is_some_and(is_at_work)
             && let Some(status) = status.and_then(ended)
         {
             let text = self.last_words(Some(&child));
@@ -201,10 +206,10 @@ impl AcpAdapter {
             let id = AgentId::from(call);
             if !self.agents.contains_key(&id) {
                 let known = self.calls.get(call);
-                let title = known.map(|known| known.purpose());
-                let task = known.and_then(|known| known.input["prompt"].as_str());
+                let input = |name: &str| known.and_then(|known| known.input.get(name)?.as_str());
+                let (title, task) = (known.map(super::calls::Call::purpose), input("prompt"));
                 let task = task.map(|task| cut(task, LONGEST_TEXT));
-                let kind = known.and_then(|known| known.input["subagent_type"].as_str()).map(str::to_owned);
+                let kind = input("subagent_type").map(str::to_owned);
                 let started = Started { title, task, kind, call: Some(call.into()), ..Started::default() };
                 self.begin(&id, started, made);
             }
@@ -225,7 +230,7 @@ fn ended(status: agent_client_protocol_schema::v1::ToolCallStatus) -> Option<Sta
     match status {
         Call::Completed => Some(Status::Done),
         Call::Failed => Some(Status::Failed),
-        _ => None,
+        Call::Pending | Call::InProgress | _ => None,
     }
 }
 

@@ -83,7 +83,7 @@ struct Player {
 impl Player {
     fn serve(&mut self, script: &Script) -> io::Result<ExitCode> {
         while let Ok(line) = self.hears.recv() {
-            let heard = keep(&line)?;
+            let heard = &keep(&line)?;
             let result = match heard["method"].as_str().unwrap_or_default() {
                 "initialize" => Ok(greeting(script)),
                 "session/new" => Ok(merged(json!({ "sessionId": SESSION }), &script.session)),
@@ -136,7 +136,7 @@ impl Player {
                     if let Some(ended) = ended {
                         return Ok(ended);
                     }
-                    let answer = answer.unwrap_or_default();
+                    let answer = &answer.unwrap_or_default();
                     let told = [&answer["result"], &answer["error"]].into_iter().find(|told| !told.is_null());
                     update(SESSION, &said(&format!("answered: {}\n", told.unwrap_or(&Value::Null))))?;
                 }
@@ -162,7 +162,7 @@ impl Player {
                 return Ok(None);
             }
             let cancelled = heard.filter(|heard| heard["method"] == "session/cancel");
-            match cancelled.as_ref().and_then(|heard| heard["params"]["sessionId"].as_str()) {
+            match cancelled.as_ref().and_then(|heard| heard.pointer("/params/sessionId")?.as_str()) {
                 Some(SESSION) => return Ok(Some(Ended::Stopped(json!({ "stopReason": "cancelled" })))),
                 Some(child) => {
                     let state = json!({ "state": "idle", "stopReason": "cancelled" });
