@@ -16,6 +16,7 @@ mod doctor;
 mod dry_run;
 mod engine;
 mod history;
+mod hook;
 mod host;
 mod init;
 mod logs;
@@ -136,6 +137,8 @@ enum Command {
     History(history::History),
     /// Show the settings, each with where it comes from; or set one.
     Config(config::Config),
+    /// Answer a coding agent's hook: its JSON on standard input, the answer on standard output.
+    Hook(hook::Hook),
     /// Open the dashboard on a fleet of simulated agents, in a folder of its own.
     Demo(demo::Demo),
     /// Draw a frame of the dashboard without a terminal.
@@ -204,6 +207,7 @@ pub fn run() -> ExitCode {
         Some(Command::Logs(command)) => command.run(&cli.place),
         Some(Command::History(command)) => command.run(&cli.place),
         Some(Command::Config(command)) => command.run(&cli.place),
+        Some(Command::Hook(command)) => Ok(command.run(&cli.place)),
         Some(Command::Demo(command)) => command.run(),
         Some(Command::Screenshot(command)) => command.run(&cli.place),
         Some(Command::Mcp(command)) => command.run(&cli.place),

@@ -22,6 +22,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("report", &["model"]),
     ("control", &["model"]),
     ("monitor", &["report", "control", "config", "source", "session", "decide", "agent", "store", "model"]),
+    ("hook", &["config", "decide", "store", "model"]),
     ("shot", &["monitor", "report", "model"]),
     ("serve", &["report", "engine", "config", "source", "decide", "store", "model"]),
 ];
@@ -66,7 +67,7 @@ fn room(name: &str) -> Vec<PathBuf> {
 fn arrows_point_one_way() {
     let rooms = [
         "model", "synth", "store", "agent", "process", "session", "source", "decide", "config", "engine",
-        "report", "serve", "control", "monitor", "shot", "cli", "worktree",
+        "report", "serve", "control", "monitor", "shot", "cli", "worktree", "hook",
     ];
     for (name, may_use) in MAY_USE {
         for file in room(name) {

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Adapter;
 use super::claude::live::ClaudeAdapter;
+use super::codex::live::CodexAdapter;
 use super::command::CommandAdapter;
+use super::gemini::live::GeminiAdapter;
 use super::kind::Kind;
 use super::opencode::live::OpenCodeAdapter;
 
@@ -34,23 +36,37 @@ pub struct Brief {
     /// Where the agent works.
     #[serde(default)]
     pub cwd: PathBuf,
+    /// The model, where it is told so on stdin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What it may do without asking, where it is told so on stdin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<String>,
 }
 
 impl Brief {
     /// Returns the brief of an agent of which no more needs to be known.
     pub fn of(kind: Kind) -> Self {
-        Self { kind, prompt: String::new(), session: None, home: None, cwd: PathBuf::new() }
+        Self {
+            kind,
+            prompt: String::new(),
+            session: None,
+            home: None,
+            cwd: PathBuf::new(),
+            model: None,
+            permission_mode: None,
+        }
     }
 
     /// Returns the adapter that reads the session.
     pub fn adapter(&self) -> Box<dyn Adapter> {
         match self.kind {
             Kind::Claude => Box::new(ClaudeAdapter::new(self.clone())),
+            Kind::Codex => Box::new(CodexAdapter::new(self.clone())),
+            Kind::Gemini => Box::new(GeminiAdapter::new(self.clone())),
             Kind::OpenCode => Box::new(OpenCodeAdapter::new(self.clone())),
             // The others cannot be started yet; a session of theirs is of a later release, and read as it comes.
-            Kind::Command | Kind::Simulated | Kind::Codex | Kind::Gemini | Kind::Acp => {
-                Box::<CommandAdapter>::default()
-            }
+            Kind::Command | Kind::Simulated | Kind::Acp => Box::<CommandAdapter>::default(),
         }
     }
 }

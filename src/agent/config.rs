@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::brief::{self, Brief};
 use super::claude::live;
+use super::codex;
 pub use super::kind::Kind;
 use super::opencode;
 use super::run::{Run, Stdin};
@@ -129,13 +130,21 @@ pub enum Misconfigured {
     )]
     NoModel,
     /// A kind that this build knows by name only.
-    #[error("this version cannot run {} agents yet.\nThere are: claude, opencode, command, simulated.", .0.as_str())]
+    #[error("this version cannot run {} agents yet.\nThere are: claude, codex, opencode, gemini, command, simulated.", .0.as_str())]
     NotYet(Kind),
     /// A shell line has no place for the arguments that the tool needs.
     #[error(
         "its command is a line for the shell.\nGive the program and its arguments as a list: command = [\"claude\"]."
     )]
     ShellLine,
+    /// A word that the tool does not have.
+    #[error("its permission-mode has {mode:?}, which its tool does not know.\nIt knows: {known}.")]
+    PermissionMode {
+        /// The word.
+        mode: String,
+        /// Those that it has.
+        known: String,
+    },
     /// A path that cannot be an argument of ours.
     #[error("the path {} is not UTF-8", .0.display())]
     Path(PathBuf),
@@ -186,8 +195,10 @@ impl AgentConfig {
         match self.kind {
             Kind::Command | Kind::Simulated => self.run_command(ask, run),
             Kind::Claude => self.run_tool(run, |run| live::run(self, ask, run)),
+            Kind::Codex => self.run_tool(run, |run| codex::live::run(self, ask, run)),
+            Kind::Gemini => self.run_tool(run, |run| super::gemini::live::run(self, ask, run)),
             Kind::OpenCode => self.run_tool(run, |run| opencode::live::run(self, ask, run)),
-            Kind::Codex | Kind::Gemini | Kind::Acp => Err(Misconfigured::NotYet(self.kind)),
+            Kind::Acp => Err(Misconfigured::NotYet(self.kind)),
         }
     }
 

@@ -126,8 +126,21 @@ impl Kind {
     /// Returns whether this build can run it.
     pub fn is_ready(self) -> bool {
         match self {
-            Self::Command | Self::Simulated | Self::Claude | Self::OpenCode => true,
-            Self::Codex | Self::Gemini | Self::Acp => false,
+            Self::Command | Self::Simulated | Self::Claude | Self::Codex | Self::OpenCode | Self::Gemini => {
+                true
+            }
+            Self::Acp => false,
+        }
+    }
+
+    /// Returns what it is told to go on with a session of its own: Gemini CLI forgets what it was asked last when its
+    /// provider did not answer that.
+    pub fn go_on(self, prompt: &str, task: &str) -> String {
+        match self {
+            Self::Gemini => format!("{prompt}\nThis is the task:\n\n{task}"),
+            Self::Command | Self::Simulated | Self::Claude | Self::Codex | Self::OpenCode | Self::Acp => {
+                prompt.to_owned()
+            }
         }
     }
 
@@ -198,6 +211,9 @@ impl Kind {
                 "GOOGLE_CLOUD_LOCATION",
                 "GOOGLE_GENAI_USE_VERTEXAI",
                 "GOOGLE_APPLICATION_CREDENTIALS",
+                "GEMINI_MODEL",
+                "GEMINI_SANDBOX",
+                "GEMINI_CLI_HOME",
                 "GEMINI_CLI_NO_RELAUNCH",
             ],
         }
@@ -206,7 +222,7 @@ impl Kind {
     /// Returns what can be done with it.
     pub fn abilities(self) -> Abilities {
         match self {
-            Self::Claude => Abilities {
+            Self::Claude | Self::Codex => Abilities {
                 tell: true,
                 ask_permission: true,
                 sub_agents: true,
@@ -215,6 +231,9 @@ impl Kind {
                 report_usage: true,
                 report_cost: false,
             },
+            Self::Gemini => {
+                Abilities { sub_agents: true, resume: true, report_usage: true, ..Abilities::default() }
+            }
             Self::OpenCode => Abilities {
                 tell: true,
                 ask_permission: true,
@@ -224,7 +243,7 @@ impl Kind {
                 report_usage: true,
                 report_cost: true,
             },
-            Self::Command | Self::Simulated | Self::Codex | Self::Gemini | Self::Acp => Abilities::default(),
+            Self::Command | Self::Simulated | Self::Acp => Abilities::default(),
         }
     }
 }

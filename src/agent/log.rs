@@ -218,6 +218,9 @@ pub struct Named {
     /// The model that works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The turn that runs, where the tool must be told which one is meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
 }
 
 /// What is known of a sub-agent that began.

@@ -60,6 +60,16 @@ struct Known {
     newest: i64,
 }
 
+/// Returns the sessions that were worked on in a folder since then; those of its agents are not among them.
+pub fn worked_on(homes: &Homes, folder: &Path, since: Stamp) -> Vec<String> {
+    let Some(data) = &homes.data else { return Vec::new() };
+    let mut database = Database::new(data.join("opencode/opencode.db"));
+    if !database.is_there() || database.has_changed().is_err() {
+        return Vec::new();
+    }
+    database.worked_on(folder, since).unwrap_or_default()
+}
+
 /// How far the messages were told.
 #[derive(Debug, Default)]
 struct Progress {

@@ -7,7 +7,10 @@
 #![expect(clippy::indexing_slicing, reason = "what is not there is null, and the test then fails")]
 
 mod claude;
+mod codex;
 mod deck;
+mod gemini;
+mod hook;
 mod opencode;
 mod place;
 mod speaks;

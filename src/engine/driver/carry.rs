@@ -109,7 +109,8 @@ impl Driver {
         let run = |ask: &Ask<'_>| agent.run(ask).map_err(|error| format!("{name} cannot be run: {error}"));
         // It goes on with its own session where that is one of the same tool, and is there.
         let resume = launch.resume.as_ref().filter(|(cli, _)| agent.kind.tool() == Some(cli.tool.as_str()));
-        let resumed = resume.map(|(cli, prompt)| Ask { prompt, resume: Some(&cli.session), ..whole });
+        let go_on = resume.map(|(_, prompt)| agent.kind.go_on(prompt, &launch.prompt)).unwrap_or_default();
+        let resumed = resume.map(|(cli, _)| Ask { prompt: &go_on, resume: Some(&cli.session), ..whole });
         let resumed = resumed.and_then(|ask| run(&ask).ok()).filter(beside::is_there);
         let run = resumed.map_or_else(|| run(&whole), Ok)?;
         let spec = Spec {

@@ -62,7 +62,12 @@ impl News {
                 Entry::Tool { name, input, .. } => {
                     latest.entry(agent).or_default().last_action = Some(cut(&format!("{name} {input}")));
                 }
-                Entry::Named(named) => events.push(teller.named(named)),
+                // The number of a turn is the adapter's business.
+                Entry::Named(named)
+                    if agent.is_none() && (named.session.is_some() || named.model.is_some()) =>
+                {
+                    events.push(teller.named(named));
+                }
                 Entry::AgentStarted(started) => {
                     events.extend(agent.map(|agent| teller.agent_started(agent, started)));
                 }
@@ -73,7 +78,8 @@ impl News {
                     events.extend(agent.map(|agent| teller.agent_ended(agent, *status, text)));
                 }
                 Entry::Limited(limited) => events.push(teller.limited(limited)),
-                Entry::Output { .. }
+                Entry::Named(_)
+                | Entry::Output { .. }
                 | Entry::Thought { .. }
                 | Entry::ToolResult { .. }
                 | Entry::Question { .. }

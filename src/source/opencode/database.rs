@@ -138,6 +138,24 @@ impl Database {
         })
     }
 
+    /// Returns the sessions of a folder, without those of agents, of which anything changed since then.
+    pub fn worked_on(&self, folder: &Path, since: Stamp) -> Result<Vec<String>, String> {
+        let query = "SELECT EXISTS (SELECT 1 FROM part WHERE session_id = ?1 AND time_updated >= ?2)";
+        let mut found = Vec::new();
+        for session in self.sessions()? {
+            let is_here = session.directory.as_deref().is_some_and(|place| Path::new(place) == folder);
+            if !is_here || session.parent.is_some() {
+                continue;
+            }
+            let is_new = session.created.is_some_and(|created| created >= since);
+            let given = params![session.id, since.millis()];
+            if is_new || self.ask(|connection| connection.query_row(query, given, |row| row.get(0)))? {
+                found.push(session.id);
+            }
+        }
+        Ok(found)
+    }
+
     /// Returns the number of the newest message; 0 if there is none.
     pub fn newest_message(&self) -> Result<i64, String> {
         self.ask(|connection| {

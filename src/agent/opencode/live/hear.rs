@@ -94,7 +94,7 @@ impl OpenCodeAdapter {
     fn ready(&self, raw: Option<&RawValue>) -> Option<(Option<AgentId>, Entry)> {
         let session = Some(field(raw, "session")).filter(|id| !id.is_empty());
         let is_news = session.is_some() && session != self.session;
-        is_news.then_some((None, Entry::Named(Named { session, model: None })))
+        is_news.then_some((None, Entry::Named(Named { session, ..Named::default() })))
     }
 
     /// Remembers who began a session; the call that did is heard next, and says what for.
@@ -176,7 +176,7 @@ impl OpenCodeAdapter {
             agent.trouble = Some(failure(error));
         }
         if agent.is_none() && message.model.is_some() && message.model != self.model {
-            made.push((None, Entry::Named(Named { session: None, model: message.model.clone() })));
+            made.push((None, Entry::Named(Named { model: message.model.clone(), ..Named::default() })));
         }
         let tokens = message.tokens.map(|charge| charge.tokens()).filter(|tokens| tokens.total() > 0);
         if let Some(tokens) = tokens.filter(|tokens| self.told.is_more(&who.id, tokens)) {

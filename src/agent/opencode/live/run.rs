@@ -35,5 +35,5 @@ pub fn run(config: &AgentConfig, ask: &Ask<'_>, run: &mut Run) -> Result<Brief, 
     // It takes the folder from here, not from the system.
     run.env.insert("PWD".into(), cwd);
     let (prompt, session) = (ask.prompt.to_owned(), ask.resume.map(str::to_owned));
-    Ok(Brief { kind: Kind::OpenCode, prompt, session, home: None, cwd: run.cwd.clone() })
+    Ok(Brief { prompt, session, cwd: run.cwd.clone(), ..Brief::of(Kind::OpenCode) })
 }
