@@ -186,10 +186,15 @@ fn delegate_accept_complete_and_the_result_is_recorded() {
         (&context["delegation_depth"], &context["delegation_path"][0]),
         (&1.into(), &"executor".into())
     );
-    let store: Value = serde_json::from_str(&read(&deck, ".quarterdeck/delegations.json")).unwrap();
-    let record =
-        store["delegations"].as_array().unwrap().iter().find(|one| one["delegationId"] == id.as_str());
-    let record = record.unwrap();
+    let mut record = Value::Null;
+    // The store is written some time after what it tells.
+    wait_until("the record is in the store", || {
+        let store: Value =
+            serde_json::from_str(&read(&deck, ".quarterdeck/delegations.json")).unwrap_or_default();
+        let of = store["delegations"].as_array().cloned().unwrap_or_default();
+        record = of.into_iter().find(|one| one["delegationId"] == id.as_str()).unwrap_or_default();
+        record["status"] == "done"
+    });
     assert_eq!((&record["fromAgent"], &record["toAgent"]), (&"person".into(), &"executor".into()));
     assert!(record["acceptedAt"].is_string() && record["acceptedBy"].as_str().unwrap().starts_with("agent:"));
     let result = &record["subtasks"][0]["result"];
