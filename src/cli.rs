@@ -4,6 +4,7 @@
 mod agents;
 mod approve;
 mod ask;
+mod bridge;
 mod config;
 mod control;
 mod decide;
@@ -151,6 +152,9 @@ enum Command {
     /// Be the parent of one agent; the engine starts it.
     #[command(hide = true)]
     SessionHost(host::SessionHost),
+    /// Stand between a host and an agent that is a server; hosts start it.
+    #[command(hide = true)]
+    Bridge(bridge::Bridge),
     /// Act as an agent, for demonstrations and tests.
     #[command(hide = true)]
     SimulatedAgent(simulated::SimulatedAgent),
@@ -210,6 +214,7 @@ pub fn run() -> ExitCode {
         Some(Command::Completions(command)) => command.run(),
         Some(Command::Man(command)) => command.run(),
         Some(Command::SessionHost(command)) => command.run(),
+        Some(Command::Bridge(command)) => Ok(command.run()),
         Some(Command::SimulatedAgent(command)) => command.run(),
     };
     finish(outcome)

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::acp;
 use super::brief::{self, Brief};
 use super::claude::live;
 use super::codex;
 pub use super::kind::Kind;
+use super::opencode;
 use super::run::{Run, Stdin};
 use crate::model::worktree::Isolation;
 
@@ -128,12 +130,9 @@ pub enum Misconfigured {
         "its command has {MODEL_HERE}, and no model was named.\nSet model = \"…\", or name one with the step."
     )]
     NoModel,
-    /// A kind that this build knows by name only.
-    #[error("this version cannot run {} agents yet.\nThere are: claude, codex, gemini, command, simulated.", .0.as_str())]
-    NotYet(Kind),
     /// A shell line has no place for the arguments that the tool needs.
     #[error(
-        "its command is a line for the shell.\nGive the program and its arguments as a list: command = [\"claude\"]."
+        "its command is a line for the shell.\nGive the program and its arguments as a list: command = [\"program\", \"argument\"]."
     )]
     ShellLine,
     /// A word that the tool does not have.
@@ -171,6 +170,13 @@ impl AgentConfig {
         self.listens || self.kind.listens()
     }
 
+    /// Returns whose limits hold for it with this model, as far as that is known before it runs.
+    pub fn provider<'a>(&'a self, model: Option<&'a str>) -> Option<&'a str> {
+        let of_model = || model.or(self.model.as_deref())?.split_once('/').map(|(provider, _)| provider);
+        // It speaks to whomever the model is of.
+        if self.kind == Kind::OpenCode { of_model() } else { self.kind.provider() }
+    }
+
     /// Returns the program that it is run by; nothing where that is this program, or a shell.
     pub fn program(&self) -> Option<&str> {
         match &self.command {
@@ -189,7 +195,8 @@ impl AgentConfig {
             Kind::Claude => self.run_tool(run, |run| live::run(self, ask, run)),
             Kind::Codex => self.run_tool(run, |run| codex::live::run(self, ask, run)),
             Kind::Gemini => self.run_tool(run, |run| super::gemini::live::run(self, ask, run)),
-            Kind::OpenCode | Kind::Acp => Err(Misconfigured::NotYet(self.kind)),
+            Kind::OpenCode => self.run_tool(run, |run| opencode::live::run(self, ask, run)),
+            Kind::Acp => self.run_tool(run, |run| acp::run(self, ask, run)),
         }
     }
 

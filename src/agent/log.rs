@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::model::id::{AgentId, CommandId, QuestionId};
 use crate::model::time::Stamp;
-use crate::model::usage::Tokens;
+use crate::model::usage::{Tokens, Usd};
 
 /// One line of a session's log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -251,6 +251,9 @@ pub struct Started {
     /// The number of the file beside the streams that is its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<u32>,
+    /// Whether it was told that this one can be ended alone.
+    #[serde(default, skip_serializing_if = "is_own")]
+    pub is_stoppable: bool,
 }
 
 /// A limit of a provider.
@@ -287,6 +290,9 @@ pub struct Usage {
     /// Token counts.
     #[serde(default)]
     pub tokens: Tokens,
+    /// What it cost, where the tool itself says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Usd>,
 }
 
 /// How it went.

@@ -103,7 +103,8 @@ impl OpenCode {
     /// Tells what the database has that was not told.
     fn read(&mut self, batch: &mut Batch) -> Result<(), String> {
         let is_first = !self.progress.has_begun;
-        if !self.database.has_changed()? && self.progress.first.is_none() && !is_first {
+        let has_changed = self.database.has_changed()?;
+        if !self.database.is_open() || (!has_changed && self.progress.first.is_none() && !is_first) {
             return Ok(());
         }
         self.database.begin()?;

@@ -6,11 +6,13 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 #![expect(clippy::indexing_slicing, reason = "what is not there is null, and the test then fails")]
 
+mod acp;
 mod claude;
 mod codex;
 mod deck;
 mod gemini;
 mod hook;
+mod opencode;
 mod place;
 mod speaks;
 mod totals;

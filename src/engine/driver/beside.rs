@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::agent::brief::{self, Brief};
+use crate::agent::kind::Kind;
 use crate::agent::log::Origin;
 use crate::agent::run::Run;
 use crate::agent::{Adapter, Beside, Input};
@@ -109,7 +110,15 @@ impl Open {
 /// Returns whether the tool has kept anything of the session that is to be gone on with.
 pub(super) fn is_there(run: &Run) -> bool {
     let brief = run.files.get(brief::FILE).and_then(|text| serde_json::from_str::<Brief>(text).ok());
-    let Some(mut adapter) = brief.map(|brief| brief.adapter()) else { return false };
+    let Some(brief) = brief else { return false };
+    match brief.kind {
+        // It keeps all sessions in one store, and says itself if one is gone.
+        Kind::OpenCode => return brief.session.is_some(),
+        // Only the agent itself knows what it kept; if it is nothing, it begins anew.
+        Kind::Acp => return true,
+        Kind::Command | Kind::Simulated | Kind::Claude | Kind::Codex | Kind::Gemini => {}
+    }
+    let mut adapter = brief.adapter();
     let is_there = adapter.beside().iter().any(|beside| first(&beside.pattern).is_some());
     let wanted: Vec<PathBuf> = adapter.wanted().iter().flat_map(|pattern| all(pattern)).collect();
     is_there || wanted.iter().any(|path| tells(adapter.as_mut(), path))

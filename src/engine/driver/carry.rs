@@ -6,6 +6,7 @@ use std::path::Path;
 use super::desk::Desk;
 use super::{Driver, beside, now};
 use crate::agent::Command as ForAgent;
+use crate::agent::brief;
 use crate::agent::config::AgentConfig;
 use crate::agent::config::Ask;
 use crate::config::find_program;
@@ -63,7 +64,7 @@ impl Driver {
     pub(super) fn start_in(&mut self, launch: &Launch, root: &Path) {
         let session = launch.session.clone();
         self.renew_config();
-        if let Some((until, why)) = self.held(launch.agent.as_deref()) {
+        if let Some((until, why)) = self.held(launch) {
             self.tell_later(Report::Held { session, until, why });
             return;
         }
@@ -77,8 +78,9 @@ impl Driver {
     }
 
     /// Returns until when nothing is started on an agent's provider, and why.
-    fn held(&self, agent: Option<&str>) -> Option<(Stamp, String)> {
-        let provider = self.config_agent(agent).ok()?.kind.provider()?;
+    fn held(&self, launch: &Launch) -> Option<(Stamp, String)> {
+        let agent = self.config_agent(launch.agent.as_deref()).ok()?;
+        let provider = agent.provider(launch.model.as_deref())?;
         let until = *self.limited.get(provider).filter(|until| **until > now())?;
         Some((until, format!("{provider} takes nothing more until {until}")))
     }
@@ -111,6 +113,7 @@ impl Driver {
         let go_on = resume.map(|(_, prompt)| agent.kind.go_on(prompt, &launch.prompt)).unwrap_or_default();
         let resumed = resume.map(|(cli, _)| Ask { prompt: &go_on, resume: Some(&cli.session), ..whole });
         let resumed = resumed.and_then(|ask| run(&ask).ok()).filter(beside::is_there);
+        let resumed = resumed.map(|run| brief::with_the_whole_task(run, &launch.prompt));
         let run = resumed.map_or_else(|| run(&whole), Ok)?;
         let spec = Spec {
             protocol: PROTOCOL,

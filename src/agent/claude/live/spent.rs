@@ -61,6 +61,7 @@ impl Spent {
             is_shared: true,
             model: model.map(str::to_owned),
             tokens: most,
+            cost: None,
         })
     }
 

@@ -50,5 +50,6 @@ fn usage(said: Said) -> Option<Usage> {
         is_shared: true,
         model: report.model.as_deref().map(str::to_owned),
         tokens: report.tokens,
+        cost: None,
     })
 }
