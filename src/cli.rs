@@ -91,7 +91,7 @@ enum Command {
     /// List the agents that are found or configured, with what each can do.
     Agents(agents::Agents),
     /// Hand a task to an agent; the engine is started if none runs.
-    Delegate(delegate::Delegate),
+    Delegate(Box<delegate::Delegate>),
     /// Hand a task to one agent, as one step.
     Direct(delegate::Direct),
     /// Say whether a task should be handed over, how, and into what; nothing is started.

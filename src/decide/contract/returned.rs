@@ -306,7 +306,9 @@ fn errors(value: Option<&Value>) -> Vec<ReturnedError> {
         Value::String(message) => {
             Some(ReturnedError { message: Some(message.clone()), ..ReturnedError::default() })
         }
-        one => serde_json::from_value(one.clone()).ok(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            serde_json::from_value(one.clone()).ok()
+        }
     });
     read.collect()
 }
@@ -332,10 +334,10 @@ fn artifacts(
         match found {
             Found::There => {}
             Found::Missing => {
-                findings.say("NO_ARTIFACT", format!("Return names {path}, which is not there."), warns)
+                findings.say("NO_ARTIFACT", format!("Return names {path}, which is not there."), warns);
             }
             Found::Empty => {
-                findings.say("EMPTY_ARTIFACT", format!("Return names {path}, which is empty."), warns)
+                findings.say("EMPTY_ARTIFACT", format!("Return names {path}, which is empty."), warns);
             }
             Found::Outside => {
                 findings.fail("OUTSIDE", format!("Return names {path}, which is outside the workspace."));

@@ -124,7 +124,8 @@ pub fn form(context: &Value) -> String {
 /// Returns what an agent is told whose work is done and whose answer has not the form: in its own session, and where
 /// that is gone.
 pub fn again(findings: &[Finding], answered: Option<&str>, context: &Value) -> (String, String) {
-    let wrong: String = findings.iter().map(|finding| format!("- {}\n", finding.message)).collect();
+    let wrong: Vec<String> = findings.iter().map(|finding| format!("- {}\n", finding.message)).collect();
+    let wrong = wrong.concat();
     let ask = format!(
         "JSON only. Your work stands; do nothing more. Your answer does not have the form that was asked for:\n\n{wrong}\n\
         Give the same answer again, as ONLY the JSON.{}",

@@ -35,8 +35,8 @@ impl Driver {
     /// of it is judged.
     pub(super) fn look_at_returns(&self, input: &mut Input) {
         match input {
-            Input::Report(Report::Exited { session, exit }) => self.look_at(session, exit),
-            Input::Found(session, Observed::Exited(exit)) => self.look_at(session, exit),
+            Input::Report(Report::Exited { session, exit })
+            | Input::Found(session, Observed::Exited(exit)) => self.look_at(session, exit),
             Input::Recovered(found) => {
                 for (session, observed) in found {
                     if let Observed::Exited(exit) = observed {

@@ -16,12 +16,13 @@ mod tree;
 
 use std::time::Duration;
 
-use crate::model::command::{Command, PauseMode, Said, Verb};
+use crate::model::command::{Command, PauseMode, Verb};
 use crate::model::event::{Body, payload as p};
 use crate::model::id::{CommandId, DelegationId};
 use crate::model::time::Stamp;
 
 use super::input::Tick;
+use super::record::report_proof;
 use super::spec::{Code, Refusal};
 use super::state::{Delegation, Pending, Task, digest};
 use super::{Kernel, Turn};
@@ -155,11 +156,7 @@ impl Turn<'_> {
                     return;
                 }
             },
-            Verb::Report { said } => match &**said {
-                Said::Accepted { .. } => "accepted".into(),
-                Said::Completed { .. } => "reported as done; its end is the proof".into(),
-                Said::Rejected { .. } => "rejected; this session ends now".into(),
-            },
+            Verb::Report { said } => report_proof(said).into(),
             Verb::Retry { .. } | Verb::Accept { .. } | Verb::Reject { .. } | Verb::Rollback { .. } => {
                 "done".into()
             }

@@ -172,8 +172,10 @@ impl Verdict {
     /// Returns what it brought, whatever it means.
     pub(super) fn result(self) -> Option<Box<Outcome>> {
         match self {
-            Self::Done { result } | Self::Partial { result } | Self::TimedOut { result } => result,
-            Self::Failed { result, .. } => result,
+            Self::Done { result }
+            | Self::Partial { result }
+            | Self::TimedOut { result }
+            | Self::Failed { result, .. } => result,
             Self::Malformed { result, .. } => Some(result),
             Self::Limited { .. } => None,
         }

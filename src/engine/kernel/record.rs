@@ -113,6 +113,15 @@ fn is_offer(delegation: &Delegation) -> bool {
     delegation.handoff.as_ref().is_some_and(|handoff| handoff.offer)
 }
 
+/// Returns what a confirmed report is told to be.
+pub(super) fn report_proof(said: &Said) -> &'static str {
+    match said {
+        Said::Accepted { .. } => "accepted",
+        Said::Completed { .. } => "reported as done; its end is the proof",
+        Said::Rejected { .. } => "rejected; this session ends now",
+    }
+}
+
 /// Returns why nobody took it, where all that failed was turned down.
 pub(super) fn turned_down(delegation: &Delegation) -> Option<String> {
     let failed: Vec<&Task> = delegation.tasks.iter().filter(|task| task.has_failed()).collect();

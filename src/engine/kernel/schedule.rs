@@ -50,20 +50,16 @@ impl Turn<'_> {
         path.extend(task.spec.role.clone());
         let standing = self.kernel.standing(delegation, task, session.id.as_str());
         let context = text::context(&standing, delegation.handoff.as_deref());
-        let (prompt, resume, form) = match &task.kept {
+        let (prompt, resume, form) = if let Some(kept) = &task.kept {
             // Its work is done: only the form of its answer is asked for.
-            Some(kept) => {
-                let (ask, whole) = text::again(&kept.findings, kept.summary.as_deref(), &context);
-                (whole, ask, String::new())
-            }
-            None => {
-                let head = delegation.handoff.as_deref().map(|handoff| {
-                    text::handoff(&standing, handoff, delegation.started, delegation.offer_until)
-                        + "\n---\n\n"
-                });
-                let whole = head.unwrap_or_default() + &prompt(delegation, task);
-                (whole, go_on(task), text::form(&context))
-            }
+            let (ask, whole) = text::again(&kept.findings, kept.summary.as_deref(), &context);
+            (whole, ask, String::new())
+        } else {
+            let head = delegation.handoff.as_deref().map(|handoff| {
+                text::handoff(&standing, handoff, delegation.started, delegation.offer_until) + "\n---\n\n"
+            });
+            let whole = head.unwrap_or_default() + &prompt(delegation, task);
+            (whole, go_on(task), text::form(&context))
         };
         let launch = Launch {
             context: context.to_string(),
