@@ -4,6 +4,7 @@
 //! agent's stdin. It reads no file and no clock, so what a crash interrupted is read again to the same lines.
 //! Not for processes: those are the session room's.
 
+pub mod acp;
 pub mod brief;
 pub mod claude;
 pub mod codex;
@@ -169,6 +170,9 @@ pub struct Step {
     pub refused: Option<String>,
     /// Its work is over, and it waits for more: its stdin is to be closed, so that it leaves.
     pub close_stdin: bool,
+    /// Its work is over, and it may not know how to leave: its stdin is to be closed, and if it is still there some
+    /// seconds later, it is to be ended.
+    pub is_over: bool,
     /// It will not get anywhere: it is to be ended. What the log says last is why.
     pub end: bool,
 }

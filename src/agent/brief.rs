@@ -8,12 +8,14 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::Adapter;
+use super::acp::AcpAdapter;
 use super::claude::live::ClaudeAdapter;
 use super::codex::live::CodexAdapter;
 use super::command::CommandAdapter;
 use super::gemini::live::GeminiAdapter;
 use super::kind::Kind;
 use super::opencode::live::OpenCodeAdapter;
+use super::run::Run;
 
 /// The file's name.
 pub const FILE: &str = "agent.json";
@@ -36,10 +38,13 @@ pub struct Brief {
     /// Where the agent works.
     #[serde(default)]
     pub cwd: PathBuf,
-    /// The model, where it is told so on stdin.
+    /// What the agent is asked where the session to go on with turns out not to be there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub otherwise: Option<String>,
+    /// The model, where it is told so and not started with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What it may do without asking, where it is told so on stdin.
+    /// What it may do without asking, or the mode that it is set to; likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
 }
@@ -53,6 +58,7 @@ impl Brief {
             session: None,
             home: None,
             cwd: PathBuf::new(),
+            otherwise: None,
             model: None,
             permission_mode: None,
         }
@@ -65,8 +71,20 @@ impl Brief {
             Kind::Codex => Box::new(CodexAdapter::new(self.clone())),
             Kind::Gemini => Box::new(GeminiAdapter::new(self.clone())),
             Kind::OpenCode => Box::new(OpenCodeAdapter::new(self.clone())),
-            // The others cannot be started yet; a session of theirs is of a later release, and read as it comes.
-            Kind::Command | Kind::Simulated | Kind::Acp => Box::<CommandAdapter>::default(),
+            Kind::Acp => Box::new(AcpAdapter::new(self.clone())),
+            Kind::Command | Kind::Simulated => Box::<CommandAdapter>::default(),
         }
     }
+}
+
+/// Puts into the brief of a run that goes on with an earlier session what is to be asked if that is not there.
+pub fn with_the_whole_task(mut run: Run, task: &str) -> Run {
+    let brief = run.files.get(FILE).and_then(|text| serde_json::from_str::<Brief>(text).ok());
+    let whole = brief.map(|brief| Brief { otherwise: Some(task.to_owned()), ..brief });
+    if let Some(text) =
+        whole.filter(|brief| brief.kind == Kind::Acp).and_then(|brief| serde_json::to_string(&brief).ok())
+    {
+        run.files.insert(FILE.into(), text);
+    }
+    run
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::acp;
 use super::brief::{self, Brief};
 use super::claude::live;
 use super::codex;
@@ -129,12 +130,9 @@ pub enum Misconfigured {
         "its command has {MODEL_HERE}, and no model was named.\nSet model = \"…\", or name one with the step."
     )]
     NoModel,
-    /// A kind that this build knows by name only.
-    #[error("this version cannot run {} agents yet.\nThere are: claude, codex, opencode, gemini, command, simulated.", .0.as_str())]
-    NotYet(Kind),
     /// A shell line has no place for the arguments that the tool needs.
     #[error(
-        "its command is a line for the shell.\nGive the program and its arguments as a list: command = [\"claude\"]."
+        "its command is a line for the shell.\nGive the program and its arguments as a list: command = [\"program\", \"argument\"]."
     )]
     ShellLine,
     /// A word that the tool does not have.
@@ -198,7 +196,7 @@ impl AgentConfig {
             Kind::Codex => self.run_tool(run, |run| codex::live::run(self, ask, run)),
             Kind::Gemini => self.run_tool(run, |run| super::gemini::live::run(self, ask, run)),
             Kind::OpenCode => self.run_tool(run, |run| opencode::live::run(self, ask, run)),
-            Kind::Acp => Err(Misconfigured::NotYet(self.kind)),
+            Kind::Acp => self.run_tool(run, |run| acp::run(self, ask, run)),
         }
     }
 

@@ -109,7 +109,8 @@ impl Kind {
 
     /// Returns how the tool is called in keys, so that what others read of its files joins the same nodes.
     pub fn tool(self) -> Option<&'static str> {
-        self.program()
+        // The sessions of any agent that speaks the protocol are taken up by the protocol.
+        self.program().or((self == Self::Acp).then_some("acp"))
     }
 
     /// Returns whose limits hold for it.
@@ -120,16 +121,6 @@ impl Kind {
             Self::Gemini => Some("google"),
             // It speaks to whomever it is configured for.
             Self::OpenCode | Self::Acp | Self::Command | Self::Simulated => None,
-        }
-    }
-
-    /// Returns whether this build can run it.
-    pub fn is_ready(self) -> bool {
-        match self {
-            Self::Command | Self::Simulated | Self::Claude | Self::Codex | Self::OpenCode | Self::Gemini => {
-                true
-            }
-            Self::Acp => false,
         }
     }
 
@@ -231,6 +222,16 @@ impl Kind {
                 report_usage: true,
                 report_cost: false,
             },
+            // What the protocol has a way for; which of it an agent takes, it says when it is greeted.
+            Self::Acp => Abilities {
+                tell: true,
+                ask_permission: true,
+                sub_agents: true,
+                cancel_child: true,
+                resume: true,
+                report_usage: true,
+                report_cost: true,
+            },
             Self::Gemini => {
                 Abilities { sub_agents: true, resume: true, report_usage: true, ..Abilities::default() }
             }
@@ -243,7 +244,7 @@ impl Kind {
                 report_usage: true,
                 report_cost: true,
             },
-            Self::Command | Self::Simulated | Self::Acp => Abilities::default(),
+            Self::Command | Self::Simulated => Abilities::default(),
         }
     }
 }

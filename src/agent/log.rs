@@ -251,6 +251,9 @@ pub struct Started {
     /// The number of the file beside the streams that is its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<u32>,
+    /// Whether it was told that this one can be ended alone.
+    #[serde(default, skip_serializing_if = "is_own")]
+    pub is_stoppable: bool,
 }
 
 /// A limit of a provider.

@@ -93,7 +93,6 @@ pub(super) fn list(config: &Config, path: &str) -> Vec<Listed> {
 fn listed(name: String, agent: &AgentConfig, is_configured: bool, is_default: bool, path: &str) -> Listed {
     let program = agent.program().and_then(|program| find_program(program, path));
     let why_not = match agent.program() {
-        _ if !agent.kind.is_ready() => Some("this version cannot run it yet".to_owned()),
         Some(wanted) if program.is_none() => Some(format!("{wanted} is not found on PATH")),
         Some(_) | None => None,
     };
@@ -163,6 +162,9 @@ fn table(listed: &[Listed]) -> String {
         let _ = writeln!(table, "    can {}", list(can));
         if !cannot.is_empty() {
             let _ = writeln!(table, "    cannot {}", list(cannot));
+        }
+        if agent.kind == Kind::Acp.as_str() {
+            let _ = writeln!(table, "    as far as it takes that: it says so when it is greeted");
         }
     }
     table

@@ -2,6 +2,8 @@
 //!
 //! What it does is in `agent/simulated.rs`; here it is done.
 
+mod acp;
+
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -36,10 +38,16 @@ pub(super) struct SimulatedAgent {
     /// The file with what is asked of it.
     #[arg(long)]
     prompt_file: Option<PathBuf>,
+    /// Speak the Agent Client Protocol, and play this script.
+    #[arg(long, value_name = "FILE")]
+    acp: Option<PathBuf>,
 }
 
 impl SimulatedAgent {
     pub(super) fn run(self) -> Outcome {
+        if let Some(script) = &self.acp {
+            return Ok(acp::play(script)?);
+        }
         let mut acts = self.acts;
         if acts.is_empty() {
             if let Some(prompt) = self.prompt_file.and_then(|path| std::fs::read_to_string(path).ok()) {

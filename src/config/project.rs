@@ -12,7 +12,7 @@ use super::files::{FILE, Places};
 use super::merge::{Effective, Layer, merge};
 use super::read::{self, Fault, Values};
 use super::tree::Tree;
-use crate::agent::config::{AgentConfig, Kind, Misconfigured};
+use crate::agent::config::{AgentConfig, Kind};
 use crate::agent::kind::FOUND_BY_NAME;
 use crate::model::text;
 use crate::model::worktree::{AfterIsolation, Isolation};
@@ -183,8 +183,8 @@ impl Config {
     /// the configured default, else the only configured one, else codex, else the first that is found.
     pub fn chosen(&self, is_there: impl Fn(&str) -> bool) -> Option<String> {
         let found = || {
-            let ready = FOUND_BY_NAME.into_iter().filter(|kind| kind.is_ready());
-            ready.filter_map(Kind::program).find(|program| is_there(program)).map(str::to_owned)
+            let mut programs = FOUND_BY_NAME.into_iter().filter_map(Kind::program);
+            programs.find(|program| is_there(program)).map(str::to_owned)
         };
         self.default_name().or_else(found)
     }
@@ -237,18 +237,14 @@ impl Config {
         };
         let by_name = || Kind::named(&name).map(AgentConfig::of_kind);
         if let Some(found) = self.agents.get(&name).cloned().or_else(by_name) {
-            if found.kind.is_ready() {
-                return Ok(found);
-            }
-            return Err(format!("{name} cannot be run: {}", Misconfigured::NotYet(found.kind)));
+            return Ok(found);
         }
         let mark = format!("the agent {name:?} is not");
         if let Some(fault) = self.faults.iter().find(|fault| fault.what.starts_with(&mark)) {
             return Err(fault.to_string());
         }
         let mut known: Vec<&str> = self.agents.keys().map(String::as_str).collect();
-        let ready = FOUND_BY_NAME.into_iter().filter(|kind| kind.is_ready());
-        known.extend(ready.map(|kind| -> &str { kind.as_str() }));
+        known.extend(FOUND_BY_NAME.into_iter().map(|kind| -> &str { kind.as_str() }));
         known.push(SIMULATED);
         Err(format!(
             "There is no agent {name:?}; there are: {}.\nAdd [agents.{name}] to {FILE}.",

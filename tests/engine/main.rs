@@ -7,6 +7,7 @@
 )]
 #![cfg(target_os = "linux")]
 
+mod acp;
 mod control;
 mod deck;
 mod escape;

@@ -50,7 +50,7 @@ fn kept_lines_are_those_that_wrapping_afresh_gives() {
     }
     // What is streamed on to an entry, a late answer and a new entry all show.
     let more = [output("and more"), answer("t7", false, "gone"), tool("t", "Edit", "x")];
-    let more = more.map(|entry| LogEntry { at: None, entry });
+    let more = more.map(|entry| LogEntry { at: None, agent: None, entry });
     for line in more {
         deck.ui.log.extend(vec![line]);
         prepare(&mut deck, 60);
@@ -71,7 +71,11 @@ fn a_long_log_keeps_its_latest_lines_and_says_that_there_were_more() {
     assert!((4_000..4_100).contains(&lines.len()), "{}", lines.len());
     assert_eq!(lines[0], "Earlier lines are in the session's log.");
     for nth in 0..3_000 {
-        let line = LogEntry { at: None, entry: tool(&format!("u{nth}"), "Read", &format!("later {nth}")) };
+        let line = LogEntry {
+            at: None,
+            agent: None,
+            entry: tool(&format!("u{nth}"), "Read", &format!("later {nth}")),
+        };
         deck.ui.log.extend(vec![line]);
         prepare(&mut deck, 60);
         let (_, total) = kept(&deck.scene(), deck.selected().1, 60).unwrap();
@@ -92,7 +96,7 @@ fn the_panel_draws_the_same_whether_lines_are_kept_or_not() {
             render(area, &mut buf, &deck.scene(), &mut drawn);
             (buf, drawn)
         };
-        deck.ui.log.extend(vec![LogEntry { at: None, entry: tool("z", "Edit", "x") }]);
+        deck.ui.log.extend(vec![LogEntry { at: None, agent: None, entry: tool("z", "Edit", "x") }]);
         let plain = draw(&deck);
         prepare(&mut deck, 60);
         assert_eq!(draw(&deck), plain);

@@ -1,7 +1,7 @@
 //! What each panel shows, as pictures in text at three widths.
 
 use insta::assert_snapshot;
-use quarterdeck::agent::log::{Entry, Status};
+use quarterdeck::agent::log::{Entry, Started, Status};
 use quarterdeck::decide::decision::{Options, decide};
 use quarterdeck::decide::settings::Settings;
 use quarterdeck::decide::task::{Agent, Task};
@@ -16,6 +16,7 @@ use quarterdeck::model::node::{Attempt, NodeKind, Question};
 use quarterdeck::model::time::Stamp;
 use quarterdeck::model::usage::Usd;
 use quarterdeck::model::words::Field;
+use quarterdeck::monitor::app::effect::LogEntry;
 use quarterdeck::monitor::app::ui::Tab;
 use quarterdeck::monitor::view::text::width;
 use serde_json::json;
@@ -458,4 +459,39 @@ fn every_key_on_screen_comes_from_the_keymap() {
     let shown = keys.hint(quarterdeck::monitor::input::action::Action::Diff).unwrap();
     deck.keys = keys;
     assert_eq!(deck.lines(Tab::Diff, 60)[0].to_string(), format!("Press {shown} to read what it changed."));
+}
+
+#[test]
+fn what_delegated_agents_answer_is_a_card_for_each_with_its_providers_name() {
+    let mut deck = fleet();
+    deck.select(&step("st-2"));
+    deck.log("ses-2", vec![(20, output("I hand it on."))]);
+    let of = |agent: &str, entry| LogEntry { at: None, agent: Some(agent.into()), entry };
+    let begins = |agent: &str, kind: &str| {
+        of(agent, Entry::AgentStarted(Started { kind: Some(kind.into()), ..Started::default() }))
+    };
+    deck.ui.log.extend(vec![
+        begins("one", "codex"),
+        begins("two", "claude"),
+        of("one", output("Found 42 files.")),
+        of("two", output("Refactored.")),
+        of("two", output("All of it.")),
+        LogEntry { at: None, agent: None, entry: output("Both are done.") },
+    ]);
+    let text: Vec<String> =
+        deck.lines(Tab::Output, 40).iter().map(|line| line.to_string().trim().to_owned()).collect();
+    let at = |wanted: &str| {
+        text.iter().position(|line| line.contains(wanted)).unwrap_or_else(|| panic!("{wanted}: {text:#?}"))
+    };
+    let order = [
+        "I hand it on.",
+        "─ codex ─",
+        "│ Found 42 files.",
+        "─ claude ─",
+        "│ Refactored.",
+        "│ All of it.",
+        "Both are done.",
+    ];
+    assert!(order.map(at).is_sorted(), "{text:#?}");
+    assert!(!text[at("Both are done.")].contains('│'), "what the orchestrator says has no frame: {text:#?}");
 }

@@ -37,6 +37,7 @@ fn a_tool_without_its_answer_is_where_it_is() {
     assert_eq!(words(&deck).as_deref(), Some("in tool Bash for 40s"));
     deck.ui.log.extend(vec![quarterdeck::monitor::app::effect::LogEntry {
         at: Some(at(570)),
+        agent: None,
         entry: answer("t", true, "ok"),
     }]);
     assert_eq!(words(&deck).as_deref(), Some("thinking for 40s"));

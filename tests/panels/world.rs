@@ -119,7 +119,11 @@ impl Deck {
     /// Has the screen follow the log of a session.
     pub fn log(&mut self, session: &str, entries: Vec<(i64, Entry)>) {
         self.ui.log.follow(Some(session.into()), 1);
-        let entries = entries.into_iter().map(|(seconds, entry)| LogEntry { at: Some(at(seconds)), entry });
+        let entries = entries.into_iter().map(|(seconds, entry)| LogEntry {
+            at: Some(at(seconds)),
+            agent: None,
+            entry,
+        });
         self.ui.log.extend(entries.collect());
     }
 

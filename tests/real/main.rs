@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
 #![expect(clippy::indexing_slicing, reason = "what is not there is null, and the test then fails")]
 
+mod acp;
 mod claude;
 mod codex;
 mod deck;

@@ -72,7 +72,7 @@ impl LogFollower {
             let mut said = Vec::new();
             let next = line.offset + line.bytes.len() as u64 + 1;
             talk.line(&WholeLine { offset: line.offset, next, bytes: line.bytes, cut: 0 }, &mut said);
-            entries.extend(said.into_iter().map(|(at, entry)| LogEntry { at, entry }));
+            entries.extend(said.into_iter().map(|(at, entry)| LogEntry { at, agent: None, entry }));
         })
     }
 
@@ -96,7 +96,7 @@ impl LogFollower {
     /// Follows what is in a database.
     pub fn rows(mut log: SessionLog, ticket: u64, news: mpsc::Sender<News>) -> std::io::Result<Self> {
         Self::asking(vec![log.folder()], ticket, news, move || {
-            log.poll().into_iter().map(|(at, entry)| LogEntry { at, entry }).collect()
+            log.poll().into_iter().map(|(at, entry)| LogEntry { at, agent: None, entry }).collect()
         })
     }
 
@@ -140,11 +140,11 @@ fn existing(path: &Path) -> PathBuf {
 
 fn read(bytes: &[u8]) -> Option<LogEntry> {
     let line: Line = serde_json::from_slice(bytes).ok()?;
-    Some(LogEntry { at: line.at, entry: line.line.entry })
+    Some(LogEntry { at: line.at, agent: line.line.agent, entry: line.line.entry })
 }
 
 /// Reads a line as the interface tells it.
 pub(super) fn read_value(value: &Value) -> Option<LogEntry> {
     let line = Line::deserialize(value).ok()?;
-    Some(LogEntry { at: line.at, entry: line.line.entry })
+    Some(LogEntry { at: line.at, agent: line.line.agent, entry: line.line.entry })
 }

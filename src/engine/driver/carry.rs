@@ -6,6 +6,7 @@ use std::path::Path;
 use super::desk::Desk;
 use super::{Driver, beside, now};
 use crate::agent::Command as ForAgent;
+use crate::agent::brief;
 use crate::agent::config::AgentConfig;
 use crate::agent::config::Ask;
 use crate::config::find_program;
@@ -112,6 +113,7 @@ impl Driver {
         let go_on = resume.map(|(_, prompt)| agent.kind.go_on(prompt, &launch.prompt)).unwrap_or_default();
         let resumed = resume.map(|(cli, _)| Ask { prompt: &go_on, resume: Some(&cli.session), ..whole });
         let resumed = resumed.and_then(|ask| run(&ask).ok()).filter(beside::is_there);
+        let resumed = resumed.map(|run| brief::with_the_whole_task(run, &launch.prompt));
         let run = resumed.map_or_else(|| run(&whole), Ok)?;
         let spec = Spec {
             protocol: PROTOCOL,

@@ -36,6 +36,9 @@ const TAIL: u64 = 1024 * 1024;
 /// The ids of the orders that an adapter gives: the same in every engine, so that each is obeyed once.
 const CLOSE: &str = "adapter-close-stdin";
 const GIVE_UP: &str = "adapter-end";
+const LEAVE: &str = "adapter-leave";
+/// So long an agent whose work is over may take to leave by itself.
+const LEAVE_WITHIN_MS: u64 = 5_000;
 
 /// A session that is being looked after.
 pub(super) struct Desk {
@@ -306,7 +309,12 @@ impl Desk {
             let _ = session::feed(&self.folder, &line.id, &line.line);
         }
         for (is_due, id, what) in [
-            (step.close_stdin, CLOSE, What::CloseStdin),
+            (step.close_stdin || step.is_over, CLOSE, What::CloseStdin),
+            (
+                step.is_over && !step.end,
+                LEAVE,
+                What::End { grace_ms: None, patience_ms: Some(LEAVE_WITHIN_MS) },
+            ),
             (step.end, GIVE_UP, What::End { grace_ms: None, patience_ms: None }),
         ] {
             if is_due {

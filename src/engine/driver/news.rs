@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::cut::cut;
+use crate::agent::kind::Kind;
 use crate::agent::log::{Entry, Limited, LogLine, Named, Origin, Place, Started, Status, Usage};
 use crate::engine::kernel::input::Exit;
 use crate::model::event::{Body, payload as p};
@@ -140,6 +141,7 @@ impl Teller<'_> {
     fn used(&self, agent: Option<&AgentId>, usage: &Usage, from: &Place) -> Body {
         let (message_id, request_id) = usage_ids(self.session, usage, from);
         let (model, tokens) = (usage.model.as_deref().map(cut), Some(usage.tokens));
+        let cost = usage.cost;
         match agent {
             Some(agent) => Body::AgentUsage(p::AgentUsage {
                 session_id: self.session.clone(),
@@ -148,7 +150,7 @@ impl Teller<'_> {
                 request_id,
                 model,
                 usage: tokens,
-                cost: usage.cost,
+                cost,
                 ..p::AgentUsage::default()
             }),
             None => Body::SubtaskUsage(p::SubtaskUsage {
@@ -159,7 +161,7 @@ impl Teller<'_> {
                 request_id,
                 model,
                 usage: tokens,
-                cost: usage.cost,
+                cost,
                 ..p::SubtaskUsage::default()
             }),
         }
@@ -198,6 +200,8 @@ impl Teller<'_> {
     }
 
     fn agent_started(&self, agent: &AgentId, started: &Started) -> Body {
+        // The ids of one who only speaks a protocol are its session's own, and its children may be of any provider.
+        let known = self.tool.filter(|tool| Some(*tool) != Kind::Acp.tool());
         Body::AgentStarted(p::AgentStarted {
             session_id: self.session.clone(),
             agent_id: agent.clone(),
@@ -206,10 +210,10 @@ impl Teller<'_> {
             subtask_id: Some(self.step.clone()),
             title: started.title.as_deref().map(cut),
             agent_type: started.kind.as_deref().map(cut),
-            provider: self.tool.map(str::to_owned),
+            provider: known.map(str::to_owned).or_else(|| started.kind.as_deref().map(cut)),
             model: started.model.as_deref().map(cut),
-            tool_use_id: started.call.as_deref().map(cut),
-            tool: self.tool.map(str::to_owned),
+            tool_use_id: known.and(started.call.as_deref()).map(cut),
+            tool: known.map(str::to_owned),
             background: started.is_background.then_some(true),
             task: started.task.as_deref().map(cut),
             ..p::AgentStarted::default()

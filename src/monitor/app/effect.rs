@@ -11,7 +11,7 @@ use crate::config::Layer;
 use crate::config::keys::Key;
 use crate::control::{Control, Held, Signal, Signalled, Target};
 use crate::model::command::{Command, Spec};
-use crate::model::id::{CommandId, SessionId};
+use crate::model::id::{AgentId, CommandId, SessionId};
 use crate::model::key::SourceId;
 use crate::model::time::Stamp;
 use crate::monitor::term::ground::Ground;
@@ -216,6 +216,8 @@ pub enum News {
 #[derive(Debug, Clone, PartialEq)]
 pub struct LogEntry {
     pub at: Option<Stamp>,
+    /// The sub-agent that it is of.
+    pub agent: Option<AgentId>,
     pub entry: Entry,
 }
 

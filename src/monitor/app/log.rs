@@ -1,13 +1,13 @@
 //! The log of the session that is looked at: its latest lines, with tool calls and their answers brought
 //! together, and text that was streamed in pieces joined.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ratatui::text::Line;
 
 use super::effect::LogEntry;
-use crate::agent::log::Entry;
-use crate::model::id::SessionId;
+use crate::agent::log::{Entry, Started};
+use crate::model::id::{AgentId, SessionId};
 use crate::model::key::NodeKey;
 use crate::model::node::{Attempt, Node};
 use crate::model::text;
@@ -40,6 +40,8 @@ pub struct Log {
     /// Entries that changed since they were wrapped, by number.
     changed: BTreeSet<u64>,
     wrapped: Option<Wrapped>,
+    /// Whose agent each sub-agent is: what it answers is shown under that name.
+    names: BTreeMap<AgentId, String>,
 }
 
 /// The lines of the latest entries, as wide as the panel.
@@ -78,11 +80,28 @@ pub struct Shown {
 #[derive(Debug, Clone, PartialEq)]
 pub enum What {
     Output(String),
+    /// What a sub-agent says, and who that is.
+    Answer {
+        agent: AgentId,
+        by: String,
+        text: String,
+    },
     Thought(String),
-    Tool { id: Option<String>, name: String, input: String, answer: Option<(Option<bool>, String)> },
+    Tool {
+        id: Option<String>,
+        name: String,
+        input: String,
+        answer: Option<(Option<bool>, String)>,
+    },
     Question(String),
-    Result { is_done: bool, summary: String },
-    Ended { word: &'static str, error: Option<String> },
+    Result {
+        is_done: bool,
+        summary: String,
+    },
+    Ended {
+        word: &'static str,
+        error: Option<String>,
+    },
 }
 
 impl Log {
@@ -213,8 +232,13 @@ impl Log {
             Entry::Output { text, cut } => {
                 let more =
                     if cut > 0 { format!("… {cut} bytes more in its output") } else { String::new() };
-                What::Output(format!("{}{more}", text::lines(&text)))
+                let text = format!("{}{more}", text::lines(&text));
+                match line.agent {
+                    Some(agent) => What::Answer { by: self.name_of(&agent), agent, text },
+                    None => What::Output(text),
+                }
             }
+            Entry::AgentStarted(started) => return self.name(line.agent, started),
             Entry::Thought { text } => What::Thought(text::lines(&text).into()),
             Entry::Tool { id, name, input } => {
                 let (name, input) = (text::line(&name).into(), text::line(&input).into());
@@ -239,7 +263,6 @@ impl Log {
             | Entry::Withdrawn { .. }
             | Entry::Answered { .. }
             | Entry::Named(_)
-            | Entry::AgentStarted(_)
             | Entry::AgentEnded { .. }
             | Entry::Unknown { .. } => return,
         };
@@ -261,8 +284,27 @@ impl Log {
                 self.changed.insert(number);
                 true
             }
+            (What::Answer { agent: of, text: before, .. }, What::Answer { agent, text: more, .. })
+                if of == agent && before.len() + more.len() < LONGEST =>
+            {
+                before.push('\n');
+                before.push_str(more);
+                self.changed.insert(number);
+                true
+            }
             (_, _) => false,
         }
+    }
+
+    /// Remembers who a sub-agent is: its provider or kind, else what it is to do.
+    fn name(&mut self, agent: Option<AgentId>, started: Started) {
+        if let (Some(agent), Some(name)) = (agent, started.kind.or(started.title)) {
+            self.names.insert(agent, text::line(&name).into());
+        }
+    }
+
+    fn name_of(&self, agent: &AgentId) -> String {
+        self.names.get(agent).cloned().unwrap_or_else(|| "agent".to_owned())
     }
 
     /// Puts a tool's answer beside its call.
@@ -271,6 +313,7 @@ impl Log {
         let is_open = |entry: &Shown| match &entry.what {
             What::Tool { id, answer, .. } => answer.is_none() && (call.is_none() || id.as_deref() == call),
             What::Output(_)
+            | What::Answer { .. }
             | What::Thought(_)
             | What::Question(_)
             | What::Result { .. }

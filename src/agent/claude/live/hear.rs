@@ -124,6 +124,7 @@ impl ClaudeAdapter {
             call: some(&value["tool_use_id"]),
             is_background: value["is_backgrounded"] == true,
             file: Some(self.next_file()),
+            is_stoppable: true,
         };
         Some((Some(id), Entry::AgentStarted(started)))
     }

@@ -155,6 +155,7 @@ impl GeminiAdapter {
             call: call.map(|(id, _)| id.clone()),
             is_background: false,
             file: None,
+            is_stoppable: false,
         })
     }
 

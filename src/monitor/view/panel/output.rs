@@ -68,6 +68,7 @@ pub fn entry(look: &Look<'_>, shown: &Shown, width: usize) -> Vec<Line<'static>>
     let style = |role| look.style(role);
     let mut lines = match &shown.what {
         What::Output(text) => cut(markdown::lines(look, text, width), LONGEST, style(Role::Faint)),
+        What::Answer { by, text, .. } => answer_card(look, by, text, width),
         What::Thought(text) => thought(look, text, width),
         What::Tool { name, input, answer, .. } => return tool(look, name, input, answer.as_ref(), width),
         What::Question(text) => {
@@ -144,10 +145,7 @@ fn tool(
     }
     match answer {
         Some((_, said)) if delegates && !said.is_empty() => {
-            let kind = delegated_kind(input);
-            let inner = markdown::lines(look, said, inside(width));
-            let inner = cut(inner, LONGEST, look.style(Role::Faint));
-            lines.extend(card(look, &kind, look.style(Role::of_agent(&kind)), inner, width));
+            lines.extend(answer_card(look, &delegated_kind(input), said, width));
         }
         Some((_, said)) if look.unfolded && !said.is_empty() => {
             let lead = span(format!("  {} ", look.sign("└", "`")), look.style(Role::Faint));
@@ -156,6 +154,12 @@ fn tool(
         Some(_) | None => {}
     }
     lines
+}
+
+/// What another agent says, in a frame with its name.
+fn answer_card(look: &Look<'_>, by: &str, said: &str, width: usize) -> Vec<Line<'static>> {
+    let inner = cut(markdown::lines(look, said, inside(width)), LONGEST, look.style(Role::Faint));
+    card(look, by, look.style(Role::of_agent(by)), inner, width)
 }
 
 /// Returns what of a call's input is worth the one line: the command, the file, the pattern.

@@ -261,6 +261,7 @@ fn last_heard(log: &Log, is_silent: bool, now: Stamp) -> Option<Silence> {
         What::Tool { name, answer: None, .. } => Some(Silence::InTool { name: name.clone(), span }),
         What::Thought(_) | What::Tool { .. } if !is_silent => Some(Silence::Thinking { span }),
         What::Thought(_)
+        | What::Answer { .. }
         | What::Tool { .. }
         | What::Output(_)
         | What::Question(_)

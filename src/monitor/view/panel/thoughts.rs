@@ -25,6 +25,7 @@ pub fn lines(scene: &Scene<'_>, node: &Node, width: usize) -> Vec<Line<'static>>
         What::Thought(text) => Some((shown.at, text)),
         What::Output(_)
         | What::Tool { .. }
+        | What::Answer { .. }
         | What::Question(_)
         | What::Result { .. }
         | What::Ended { .. } => None,
