@@ -68,14 +68,3 @@ fn the_diff_tab_asks_for_the_step_s_own_change_and_names_the_way_on() {
     let text = deck.text(160, 40);
     assert!(text.contains("/trees/st-1") && text.contains("Press M to merge"), "{text}");
 }
-
-#[test]
-fn a_result_that_nothing_speaks_for_is_said_to_be_not_rated() {
-    let mut deck = Deck::of(fleet());
-    deck.press("/").type_in("orphaned").press("enter ] ] ] ]");
-    let text = deck.text(160, 40);
-    assert!(text.contains("not rated: nothing came back that can be checked"), "{text}");
-    deck.tell([step("del-audit", "st-1").and(NodeFact::Quality(85.0))]);
-    let text = deck.text(160, 40);
-    assert!(text.contains("85") && !text.contains("not rated"), "{text}");
-}
