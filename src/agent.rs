@@ -13,15 +13,18 @@ pub mod config;
 pub mod excerpt;
 pub mod gemini;
 pub mod kind;
+pub mod limit;
 pub mod lines;
 pub mod log;
 pub mod opencode;
 pub mod run;
 pub mod simulated;
+pub mod skim;
 pub mod trail;
+mod uuid;
 mod wire;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use log::{LogLine, Origin};
 
@@ -43,6 +46,15 @@ pub trait Adapter: Send {
     fn beside(&self) -> Vec<Beside> {
         Vec::new()
     }
+
+    /// Returns where files of the agent may come to be of which nothing else tells; a `*` stands for any part of one
+    /// name. Each that fits is told once, by [`Adapter::found`].
+    fn wanted(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// Takes a file that was found: from now on it may be one of those beside.
+    fn found(&mut self, _path: &Path) {}
 }
 
 /// A file that the agent's tool itself appends to: a transcript, a rollout, a chat.

@@ -4,6 +4,7 @@
 mod agents;
 mod approve;
 mod ask;
+mod bridge;
 mod config;
 mod control;
 mod decide;
@@ -15,10 +16,14 @@ mod doctor;
 mod dry_run;
 mod engine;
 mod history;
+mod hook;
 mod host;
+mod init;
 mod logs;
+mod mcp;
 mod mind;
 mod natives;
+mod papers;
 mod planner;
 mod screenshot;
 mod simulated;
@@ -73,6 +78,8 @@ const PLACE_HELP: &str = "The state folder, instead of the nearest `.quarterdeck
 enum Command {
     /// Show the tree of delegations, read from disk; no engine is needed.
     Status(status::Status),
+    /// Set the hook, the commands and the settings up in this project; or take them out again.
+    Init(init::Init),
     /// Check the state folder and say what is found; exit code 1 where something is wrong.
     Doctor(doctor::Doctor),
     /// Make up a state folder of any size, for tests, benches and pictures.
@@ -130,13 +137,24 @@ enum Command {
     History(history::History),
     /// Show the settings, each with where it comes from; or set one.
     Config(config::Config),
+    /// Answer a coding agent's hook: its JSON on standard input, the answer on standard output.
+    Hook(hook::Hook),
     /// Open the dashboard on a fleet of simulated agents, in a folder of its own.
     Demo(demo::Demo),
     /// Draw a frame of the dashboard without a terminal.
     Screenshot(screenshot::Screenshot),
+    /// Offer delegation as tools, over the Model Context Protocol on standard input and output.
+    Mcp(mcp::Mcp),
+    /// Print what a shell needs to complete this command line.
+    Completions(papers::Completions),
+    /// Write the manual, a page for each command, into a folder.
+    Man(papers::Manual),
     /// Be the parent of one agent; the engine starts it.
     #[command(hide = true)]
     SessionHost(host::SessionHost),
+    /// Stand between a host and an agent that is a server; hosts start it.
+    #[command(hide = true)]
+    Bridge(bridge::Bridge),
     /// Act as an agent, for demonstrations and tests.
     #[command(hide = true)]
     SimulatedAgent(simulated::SimulatedAgent),
@@ -160,6 +178,7 @@ pub fn run() -> ExitCode {
         None if cli.now.is_none() && cli.deck.is_wanted() => cli.deck.run(&cli.place),
         None => status::Status::as_of(cli.now).run(&cli.place),
         Some(Command::Status(command)) => command.run(&cli.place),
+        Some(Command::Init(command)) => command.run(&cli.place),
         Some(Command::Doctor(command)) => command.run(&cli.place),
         Some(Command::Synth(command)) => command.run(),
         Some(Command::Engine(command)) => command.run(&cli.place),
@@ -188,9 +207,14 @@ pub fn run() -> ExitCode {
         Some(Command::Logs(command)) => command.run(&cli.place),
         Some(Command::History(command)) => command.run(&cli.place),
         Some(Command::Config(command)) => command.run(&cli.place),
+        Some(Command::Hook(command)) => Ok(command.run(&cli.place)),
         Some(Command::Demo(command)) => command.run(),
         Some(Command::Screenshot(command)) => command.run(&cli.place),
+        Some(Command::Mcp(command)) => command.run(&cli.place),
+        Some(Command::Completions(command)) => command.run(),
+        Some(Command::Man(command)) => command.run(),
         Some(Command::SessionHost(command)) => command.run(),
+        Some(Command::Bridge(command)) => Ok(command.run()),
         Some(Command::SimulatedAgent(command)) => command.run(),
     };
     finish(outcome)

@@ -3,11 +3,12 @@
 //! `keys` is the table: every setting with its default, its range and what it does; the example file, the
 //! documents, the checks and the screen are made from it. `read` makes a layer of a text, `merge` makes the
 //! values in force of layers; both are pure. `files` knows where the layers are, and `project` holds what a
-//! project has: its agents and its settings. `tasks` reads and updates a `tasks.json`.
+//! project has: its agents, its callbacks and its settings. `tasks` reads and updates a `tasks.json`.
 //!
 //! What is wrong in a file is named with its line and the nearest setting there is; everything else in the file
 //! stays in force.
 
+pub mod callbacks;
 pub mod decide;
 pub mod edit;
 pub mod example;

@@ -3,12 +3,15 @@
 //! The engine decides for good; this tells a person beforehand which keys make sense, and says of the others
 //! why they do not. What another tool runs has no channel here, and says which one that tool has, if any.
 
+use std::sync::Arc;
+
 use crate::model::command::{Command, Verb};
 use crate::model::fact::SourceState;
 use crate::model::id::{AgentId, DelegationId, SubtaskId};
 use crate::model::key::{NodeKey, SourceId, SourceKind};
 use crate::model::node::{Node, NodeKind};
 use crate::model::status::StatusWord;
+use crate::model::words::HOOK;
 use crate::model::worktree::TreeState;
 use crate::model::{Model, NodeIx};
 
@@ -50,6 +53,44 @@ impl Control {
             Self::Settle => "settle",
         }
     }
+
+    /// Returns the signal that does this; the rest takes somebody who listens.
+    pub fn signal(self) -> Option<Signal> {
+        match self {
+            Self::Pause => Some(Signal::Stop),
+            Self::Resume => Some(Signal::Continue),
+            Self::Cancel => Some(Signal::End),
+            Self::Drain
+            | Self::Retry
+            | Self::Skip
+            | Self::Approve
+            | Self::Reject
+            | Self::Answer
+            | Self::Tell
+            | Self::Accept
+            | Self::Raise
+            | Self::Settle => None,
+        }
+    }
+}
+
+/// What a signal can do to a process that listens to nobody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Signal {
+    Stop,
+    Continue,
+    End,
+}
+
+impl Signal {
+    /// Returns the word for it: that of the control that it carries out.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Stop => Control::Pause.as_str(),
+            Self::Continue => Control::Resume.as_str(),
+            Self::End => Control::Cancel.as_str(),
+        }
+    }
 }
 
 /// Whom a command goes to: an engine, by its source, and what it is about.
@@ -88,13 +129,33 @@ pub enum Channel {
     /// An engine of ours is asked.
     Engine(Target),
     /// The process itself is stopped, continued or ended, with all that descends from it.
-    Signal(Signalled),
+    Signal(Signal, Signalled),
+    /// Its own hook holds or stops it, at its next tool call.
+    Hook(Held),
 }
 
 impl Channel {
     /// Returns the engine's target, if it goes through one.
     pub fn engine(self) -> Option<Target> {
         if let Self::Engine(target) = self { Some(target) } else { None }
+    }
+}
+
+/// A session that no engine of ours runs and whose hook is ours, or one agent in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    pub tool: Arc<str>,
+    pub session: Arc<str>,
+    pub agent: Option<Arc<str>>,
+}
+
+impl Held {
+    /// Returns the key of its node.
+    pub fn key(&self) -> NodeKey {
+        match &self.agent {
+            Some(agent) => NodeKey::CliAgent(Arc::clone(&self.tool), Arc::clone(agent)),
+            None => NodeKey::CliSession(Arc::clone(&self.tool), Arc::clone(&self.session)),
+        }
     }
 }
 
@@ -122,39 +183,60 @@ pub fn channel(model: &Model, ix: NodeIx, what: Control) -> Result<Channel, Stri
         Ok(target) => state_allows(node, &target, what).map(|()| Channel::Engine(target)),
         Err(why) => {
             let refused = || Err(no_channel(model, node, what).unwrap_or(why));
-            signalled(model, node, what).unwrap_or_else(refused).map(Channel::Signal)
+            match (signalled(model, node, what), held(model, ix, what)) {
+                (Some(process), _) => process,
+                (None, Some(held)) => Ok(Channel::Hook(held)),
+                (None, None) => refused(),
+            }
         }
     }
 }
 
+/// Returns the session or agent whose own hook, as its records show, can hold it or stop it at its next tool call.
+fn held(model: &Model, ix: NodeIx, what: Control) -> Option<Held> {
+    let node = model.get(ix).filter(|node| !node.status.is_ended())?;
+    // What a signal could do is all that a hook can, too.
+    what.signal()?;
+    let session_of = |node: &Node| {
+        node.keys.iter().find_map(|key| {
+            let NodeKey::CliSession(tool, session) = key else { return None };
+            Some((Arc::clone(tool), Arc::clone(session)))
+        })
+    };
+    let of_agent = node.keys.iter().find_map(|key| {
+        let NodeKey::CliAgent(_, agent) = key else { return None };
+        Some(Arc::clone(agent))
+    });
+    let is_hooked = |node: &Node| node.timeline.iter().any(|moment| moment.name.starts_with(HOOK));
+    let around: Vec<&Node> =
+        std::iter::once(ix).chain(model.ancestors(ix)).filter_map(|ix| model.get(ix)).collect();
+    let (tool, session) = around.iter().find_map(|node| session_of(node))?;
+    let agent = if session_of(node).is_some() { None } else { Some(of_agent?) };
+    around.into_iter().any(is_hooked).then_some(Held { tool, session, agent })
+}
+
 /// Returns the process of a node that no engine runs, or why it cannot be signalled; nothing where it is none.
-fn signalled(model: &Model, node: &Node, what: Control) -> Option<Result<Signalled, String>> {
+fn signalled(model: &Model, node: &Node, what: Control) -> Option<Result<Channel, String>> {
     let process = node.more()?.running.as_deref().filter(|process| process.is_alive)?;
     let is_paused = node.status.told() == StatusWord::Paused;
     let pid = process.pid;
-    let refused = match what {
-        Control::Pause if process.is_foreground => Some(format!(
+    let Some(signal) = what.signal() else {
+        return Some(Err(no_channel(model, node, what).unwrap_or_else(|| foreign(model, node))));
+    };
+    let refused = match signal {
+        Signal::Stop if process.is_foreground => Some(format!(
             "Process {pid} is the foreground job of a shell: stopped, the shell would take its terminal back. \
              Stop it there, or run it where no shell waits for it."
         )),
-        Control::Pause if is_paused => Some(format!("Process {pid} is stopped already.")),
-        Control::Resume if !is_paused => Some(format!("Process {pid} is not stopped.")),
-        Control::Pause | Control::Resume | Control::Cancel => None,
-        Control::Drain
-        | Control::Retry
-        | Control::Skip
-        | Control::Approve
-        | Control::Reject
-        | Control::Answer
-        | Control::Tell
-        | Control::Accept
-        | Control::Raise
-        | Control::Settle => Some(no_channel(model, node, what).unwrap_or_else(|| foreign(model, node))),
+        Signal::Stop if is_paused => Some(format!("Process {pid} is stopped already.")),
+        Signal::Continue if !is_paused => Some(format!("Process {pid} is not stopped.")),
+        Signal::Stop | Signal::Continue | Signal::End => None,
     };
-    Some(match refused {
-        Some(why) => Err(why),
-        None => Ok(Signalled { pid, start: process.start, command: process.command.clone() }),
-    })
+    if let Some(why) = refused {
+        return Some(Err(why));
+    }
+    let process = Signalled { pid, start: process.start, command: process.command.clone() };
+    Some(Ok(Channel::Signal(signal, process)))
 }
 
 /// Returns the target of an agent inside a session of ours: it can be ended alone, and nothing else.

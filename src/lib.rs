@@ -18,6 +18,7 @@
 //! | [`source`] | bytes to facts: our journal, plain stores, the watcher, the tail and the whole-file reader |
 //! | [`engine`] | the writer's side: the book that keeps journal, model, snapshot and views in step |
 //! | [`serve`] | the engine's interface, HTTP and server-sent events, and its one client |
+//! | [`hook`] | what runs inside a coding agent's own session |
 //! | [`report`] | the model as text and as JSON |
 //! | [`control`] | what can be done to a node, through which channel, or why not |
 //! | [`monitor`] | the live dashboard: keys, what they do, what is drawn |
@@ -25,7 +26,7 @@
 //! | [`synth`] | made-up fleets, for tests, benches and pictures |
 //! | [`cli`] | one file a command |
 //!
-//! Arrows point one way: `cli → {monitor, serve, shot} → {control, report, engine} → {config, source, session, decide} →
+//! Arrows point one way: `cli → {monitor, serve, shot, hook} → {control, report, engine} → {config, source, session, decide} →
 //! {agent, store, process, worktree} → model`.
 //! ARCHITECTURE.md has the map.
 
@@ -35,12 +36,14 @@ pub mod config;
 pub mod control;
 pub mod decide;
 pub mod engine;
+pub mod hook;
 pub mod model;
 pub mod monitor;
 pub mod process;
 pub mod report;
 pub mod serve;
 pub mod session;
+pub mod setup;
 pub mod shot;
 pub mod source;
 pub mod store;

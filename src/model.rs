@@ -19,6 +19,7 @@ mod index;
 pub mod key;
 pub mod name;
 pub mod node;
+pub mod pattern;
 pub mod price;
 pub mod record;
 pub mod ripe;

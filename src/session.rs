@@ -8,6 +8,7 @@
 //! The engine's side is [`launch::launch`], [`send::order`], [`send::feed`], [`look::look`], [`sweep::sweep`].
 //! Not for deciding anything: when to start, stop or retry is the kernel's.
 
+pub mod bridge;
 pub mod error;
 pub mod files;
 pub mod folder;

@@ -12,6 +12,7 @@ pub mod follow;
 pub mod foreign;
 pub mod gemini;
 mod health;
+pub mod hooked;
 mod idumb;
 pub mod journal;
 #[cfg(test)]

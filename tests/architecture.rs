@@ -17,10 +17,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("worktree", &["store", "model"]),
     ("session", &["process", "agent", "store", "model"]),
     ("source", &["process", "agent", "store", "model"]),
+    ("setup", &["config", "model"]),
     ("engine", &["config", "worktree", "process", "source", "session", "decide", "agent", "store", "model"]),
     ("report", &["model"]),
     ("control", &["model"]),
     ("monitor", &["report", "control", "config", "source", "session", "decide", "agent", "store", "model"]),
+    ("hook", &["config", "decide", "store", "model"]),
     ("shot", &["monitor", "report", "model"]),
     ("serve", &["report", "engine", "config", "source", "decide", "store", "model"]),
 ];
@@ -65,7 +67,7 @@ fn room(name: &str) -> Vec<PathBuf> {
 fn arrows_point_one_way() {
     let rooms = [
         "model", "synth", "store", "agent", "process", "session", "source", "decide", "config", "engine",
-        "report", "serve", "control", "monitor", "shot", "cli", "worktree",
+        "report", "serve", "control", "monitor", "shot", "cli", "worktree", "hook",
     ];
     for (name, may_use) in MAY_USE {
         for file in room(name) {

@@ -135,7 +135,7 @@ fn a_folder_that_was_named_must_be_there() {
     Name another with --dir, or leave it out to look from here up.
     [exit code 1]
     ");
-    assert_snapshot!(run(folder.path(), &["doctor"]), @r"
+    assert_snapshot!(run(folder.path(), &["doctor", "--folder-only"]), @r"
     error: no state folder here: /project and the folders above it have no .quarterdeck.
     Name one with --dir.
     [exit code 1]
@@ -143,9 +143,36 @@ fn a_folder_that_was_named_must_be_there() {
 }
 
 #[test]
+fn the_doctor_says_in_plain_words_what_is_around_a_project_with_or_without_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let around = run(folder.path(), &["doctor"]);
+    assert!(
+        around.starts_with("/project: no state folder here or above; the first delegation makes one.\n"),
+        "{around}"
+    );
+    let project = project();
+    let within = run(project.path(), &["doctor"]);
+    assert!(within.starts_with(".quarterdeck: all is well"), "{within}");
+    for said in [&around, &within] {
+        for line in [
+            "engine      none runs",
+            "usable: simulated\n",
+            "codex: ",
+            "hooks       no ",
+            "terminal    this output",
+            "prices      of 20",
+            "system      ",
+        ] {
+            assert!(said.contains(line), "{line}: {said}");
+        }
+        assert!(said.ends_with("[exit code 0]"), "{said}");
+    }
+}
+
+#[test]
 fn the_doctor_finds_nothing_wrong_with_a_whole_folder() {
     let folder = project();
-    assert_snapshot!(run(folder.path(), &["doctor"]), @r"
+    assert_snapshot!(run(folder.path(), &["doctor", "--folder-only"]), @r"
     .quarterdeck: all is well (9 things looked at).
     [exit code 0]
     ");
@@ -385,4 +412,68 @@ fn a_projects_own_sessions_are_shown_without_any_set_up() {
     Nothing is delegated here: no .quarterdeck in /project or above it.
     [exit code 0]
     ");
+}
+
+/// Returns every file below a folder, apart from the state folder's, with what is in it.
+fn files(folder: &Path) -> std::collections::BTreeMap<std::path::PathBuf, String> {
+    let mut found = std::collections::BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.ends_with(".quarterdeck") {
+                folders.push(path);
+            } else if path.is_file() {
+                let text = fs::read_to_string(&path).unwrap();
+                found.insert(path, text);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_set_up_is_shown_first_done_once_and_taken_out_to_the_last_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join(".claude")).unwrap();
+    fs::create_dir(folder.path().join(".codex")).unwrap();
+    let settings = folder.path().join(".claude/settings.json");
+    fs::write(&settings, "{ \"hooks\": {\"Stop\": [{\"hooks\":[{\"command\":\"say hi\"}]}]} }\n").unwrap();
+    let before = files(folder.path());
+    let shown = run(folder.path(), &["init", "--dry-run"]);
+    assert!(
+        shown.contains("changed  .claude/settings.json") && shown.contains("Nothing was written."),
+        "{shown}"
+    );
+    assert_eq!(files(folder.path()), before);
+    assert!(
+        run(folder.path(), &["init"]).ends_with("Nothing was written.\n[exit code 1]"),
+        "nobody said yes"
+    );
+    assert_eq!(files(folder.path()), before);
+    let done = run(folder.path(), &["init", "--yes", "--deploy-agents"]);
+    assert!(done.contains("Done.") && done.ends_with("[exit code 0]"), "{done}");
+    let with = files(folder.path());
+    assert!(with[&folder.path().join(".codex/hooks.json")].contains("hook PreToolUse"));
+    assert!(with.contains_key(&folder.path().join(".opencode/agents/executor.md")));
+    let again = run(folder.path(), &["init", "--yes", "--deploy-agents"]);
+    assert_eq!(again, "Everything is set up already.\n[exit code 0]");
+    assert!(run(folder.path(), &["doctor"]).contains("Claude Code calls it, by .claude/settings.json"));
+    let out = run(folder.path(), &["init", "--uninstall", "--yes"]);
+    assert!(out.ends_with("Taken out.\n[exit code 0]"), "{out}");
+    assert_eq!(files(folder.path()), before);
+}
+
+#[test]
+fn a_broken_settings_file_stops_the_set_up_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join(".claude")).unwrap();
+    fs::write(folder.path().join(".claude/settings.json"), "{\n  \"hooks\": [,]\n}").unwrap();
+    let before = files(folder.path());
+    let refused = run(folder.path(), &["init", "--yes"]);
+    assert!(
+        refused.contains(".claude/settings.json: line 2: ") && refused.ends_with("[exit code 1]"),
+        "{refused}"
+    );
+    assert_eq!(files(folder.path()), before);
 }

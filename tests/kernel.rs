@@ -22,5 +22,7 @@ mod rules;
 mod tools;
 #[path = "kernel/trees.rs"]
 mod trees;
+#[path = "kernel/verdicts.rs"]
+mod verdicts;
 #[path = "kernel/world.rs"]
 mod world;

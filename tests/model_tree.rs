@@ -5,6 +5,8 @@ mod model_facts;
 use model_facts::{Step, model, steps};
 use proptest::prelude::*;
 use quarterdeck::model::node::Node;
+use quarterdeck::model::tree::sieve::Sieve;
+use quarterdeck::model::tree::sift::{Part, sift, with_ancestors};
 use quarterdeck::model::tree::{Fold, TreeView};
 use quarterdeck::model::{Model, NodeIx};
 
@@ -88,6 +90,55 @@ fn window(view: &TreeView, model: &Model, offset: usize, height: usize) -> Vec<D
 }
 
 proptest! {
+    #[test]
+    fn what_passes_a_filter_is_what_a_walk_over_everything_finds(
+        steps in steps(60), batch in 1usize..6, slice in 1usize..5, wanted in 0usize..3,
+        offset in 0usize..12, height in 0usize..12,
+    ) {
+        let mut model = model();
+        let passes = |model: &Model, ix: NodeIx| model.get(ix).is_some_and(|node| match wanted {
+            0 => node.status.is_ended(),
+            1 => node.title.is_some(),
+            _ => node.subtree_spend().tokens().total() > 0,
+        });
+        // One that was there from the beginning, and one that begins to look half way through.
+        let mut first = Sieve::new(&model);
+        first.look(&model, usize::MAX, |_| false);
+        let mut second = None;
+        for (nth, steps) in steps.chunks(batch).enumerate() {
+            for step in steps {
+                let delta = match step {
+                    Step::Tell(fact) => model.apply_all([(**fact).clone()]),
+                    Step::Wait(now) => model.advance(*now),
+                };
+                first.update(&model, &delta, |ix| passes(&model, ix));
+                if let Some(second) = &mut second {
+                    Sieve::update(second, &model, &delta, |ix| passes(&model, ix));
+                }
+            }
+            if nth == 4 {
+                second = Some(Sieve::new(&model));
+            }
+            if let Some(second) = &mut second {
+                second.look(&model, slice, |ix| passes(&model, ix));
+            }
+        }
+        while let Some(second) = second.as_mut().filter(|second| second.is_looking()) {
+            second.look(&model, slice, |ix| passes(&model, ix));
+        }
+        let kept = with_ancestors(&model, |ix| passes(&model, ix));
+        let all = sift(&model, &model.roots().collect::<Vec<_>>(), &Part::Only(&kept));
+        for sieve in std::iter::once(&first).chain(&second) {
+            prop_assert_eq!(sieve.len(), all.len());
+            prop_assert_eq!(&sieve.window(&model, 0, usize::MAX), &all);
+            let some: Vec<_> = all.iter().skip(offset).take(height).copied().collect();
+            prop_assert_eq!(sieve.window(&model, offset, height), some);
+            for (ix, _) in model.nodes() {
+                prop_assert_eq!(sieve.row_of(&model, ix), all.iter().position(|row| row.ix == ix));
+            }
+        }
+    }
+
     #[test]
     fn a_window_is_a_slice_of_all_rows(
         steps in steps(60), touches in prop::collection::vec(touch(), 60), open in any::<bool>(),

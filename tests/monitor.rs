@@ -10,6 +10,8 @@ mod announce;
 mod control;
 #[path = "monitor/deck.rs"]
 mod deck;
+#[path = "monitor/delegate.rs"]
+mod delegate;
 #[path = "monitor/dialogs.rs"]
 mod dialogs;
 #[path = "monitor/export.rs"]

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use quarterdeck::control::{self, Channel, Control};
+use quarterdeck::control::{self, Channel, Control, Signal};
 use quarterdeck::model::fact::{Fact, NodeFact, StatusReport};
 use quarterdeck::model::key::{NodeKey, SourceId, SourceKind};
 use quarterdeck::model::node::{Node, NodeKind};
@@ -18,6 +18,7 @@ use quarterdeck::process::tree;
 use quarterdeck::process::whole::{GRACE, Whole};
 use quarterdeck::source::feed::Feed;
 use quarterdeck::source::processes::{Processes, Scope};
+use quarterdeck::source::trails::tool::Homes;
 
 const PROCESSES: SourceId = SourceId(7);
 const CLAUDE: SourceId = SourceId(8);
@@ -53,10 +54,12 @@ impl World {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        for tool in ["claude", "codex"] {
+        for tool in ["claude", "codex", "gemini", "opencode"] {
             std::fs::copy("/bin/sh", root.join(tool)).unwrap();
         }
-        let feed = Processes::new(Scope::Folders(vec![root]), PROCESSES);
+        let home = root.join("home");
+        let homes = Homes::of(|name| (name == "HOME").then(|| home.clone()));
+        let feed = Processes::new(Scope::Folders(vec![root]), homes, PROCESSES);
         Self { folder, feed, model: Model::default(), now: 1_000_000 }
     }
 
@@ -175,6 +178,79 @@ fn what_runs_on_paper_is_stale_as_soon_as_its_process_is_gone() {
     assert!(!world.node(&session).unwrap().1.more().unwrap().running.as_deref().unwrap().is_alive);
 }
 
+impl World {
+    /// Writes a chat of Gemini CLI about the folder.
+    fn chat(&self, id: &str) {
+        let project = self.root().join("home/.gemini/tmp/shop");
+        std::fs::create_dir_all(project.join("chats")).unwrap();
+        std::fs::write(project.join(".project_root"), self.root().display().to_string()).unwrap();
+        let head = format!("{{\"sessionId\":\"{id}\",\"projectHash\":\"x\",\"kind\":\"main\"}}\n");
+        let chat = project.join(format!("chats/session-2026-11-16T10-00-{id}.jsonl"));
+        std::fs::write(chat, head).unwrap();
+    }
+
+    /// Writes a session of OpenCode, in a folder and changed at that moment.
+    fn row(&self, id: &str, folder: &Path, changed: i64) {
+        let data = self.root().join("home/.local/share/opencode");
+        std::fs::create_dir_all(&data).unwrap();
+        let writer = rusqlite::Connection::open(data.join("opencode.db")).unwrap();
+        let tables = "CREATE TABLE IF NOT EXISTS session (id text, parent_id text, directory text, time_created integer);
+            CREATE TABLE IF NOT EXISTS message (id text, session_id text, data text);
+            CREATE TABLE IF NOT EXISTS part (id text, message_id text, session_id text, data text, time_updated integer);";
+        writer.execute_batch(tables).unwrap();
+        let folder = folder.display().to_string();
+        writer.execute("INSERT INTO session VALUES (?1, NULL, ?2, 1000)", (id, folder)).unwrap();
+        writer.execute("INSERT INTO part VALUES (?1, 'm', ?1, '{}', ?2)", (id, changed)).unwrap();
+    }
+}
+
+#[test]
+fn a_process_works_on_the_one_chat_that_changed_in_its_folder_since_it_began() {
+    let mut world = World::new();
+    world.chat("old");
+    let chats = world.root().join("home/.gemini/tmp/shop/chats");
+    let old = std::fs::File::open(chats.join("session-2026-11-16T10-00-old.jsonl")).unwrap();
+    old.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    let gemini = world.start("gemini", "sleep 60; true", &[]);
+    world.look();
+    let session = |id: &str| NodeKey::CliSession("gemini".into(), id.into());
+    assert!(world.node(&session("old")).is_none(), "nothing was written since");
+    world.chat("new");
+    world.look();
+    let ix = world.model.find(&session("new"));
+    assert!(ix.is_some() && ix == world.model.find(&gemini.key()), "found as soon as it is there");
+    assert_eq!(world.word(&session("new")), StatusWord::Running);
+}
+
+#[test]
+fn of_two_chats_or_two_processes_nobody_knows_which_belong_together() {
+    let mut world = World::new();
+    let one = world.start("gemini", "sleep 60; true", &[]);
+    let two = world.start("gemini", "sleep 60; true", &[]);
+    world.chat("first");
+    world.look();
+    let session = |id: &str| NodeKey::CliSession("gemini".into(), id.into());
+    assert!(world.node(&session("first")).is_none());
+    world.chat("second");
+    drop(two);
+    world.look();
+    assert!(world.node(&session("first")).is_none() && world.node(&session("second")).is_none());
+    assert!(world.node(&one.key()).is_some(), "it is shown all the same");
+}
+
+#[test]
+fn a_process_of_opencode_is_matched_by_its_folder_and_its_rows() {
+    let mut world = World::new();
+    let later = i64::MAX / 2;
+    world.row("ses_before", &world.root(), 2_000);
+    world.row("ses_elsewhere", Path::new("/elsewhere"), later);
+    let opencode = world.start("opencode", "sleep 60; true", &[]);
+    world.row("ses_here", &world.root(), later);
+    world.look();
+    let ix = world.model.find(&NodeKey::CliSession("opencode".into(), "ses_here".into()));
+    assert!(ix.is_some() && ix == world.model.find(&opencode.key()));
+}
+
 #[test]
 fn an_agent_that_another_one_started_hangs_below_it_and_its_own_parts_do_not_count() {
     let mut world = World::new();
@@ -202,14 +278,16 @@ fn a_process_can_be_paused_continued_and_ended_and_nothing_else() {
         let (ix, _) = world.node(&claude.key()).unwrap();
         control::channel(&world.model, ix, what)
     };
-    let Ok(Channel::Signal(process)) = channel(&world, Control::Pause) else { panic!("no channel") };
+    let Ok(Channel::Signal(Signal::Stop, process)) = channel(&world, Control::Pause) else {
+        panic!("no channel")
+    };
     assert_eq!(process.key(), claude.key());
-    assert!(matches!(channel(&world, Control::Cancel), Ok(Channel::Signal(_))));
+    assert!(matches!(channel(&world, Control::Cancel), Ok(Channel::Signal(Signal::End, _))));
     assert_eq!(channel(&world, Control::Resume), Err(format!("Process {} is not stopped.", claude.0.id())),);
     assert!(channel(&world, Control::Retry).unwrap_err().contains("takes no commands"));
     Whole::of(tree::process(claude.0.id()).unwrap()).unwrap().pause().unwrap();
     world.look();
-    assert!(matches!(channel(&world, Control::Resume), Ok(Channel::Signal(_))));
+    assert!(matches!(channel(&world, Control::Resume), Ok(Channel::Signal(Signal::Continue, _))));
     assert!(channel(&world, Control::Pause).unwrap_err().contains("stopped already"));
 }
 

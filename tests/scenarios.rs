@@ -76,6 +76,7 @@ enum Moment {
     Event { event: String, times: usize },
     Lines { file: String, lines: usize },
     Processes { processes: usize },
+    Said { says: String, run: Vec<String> },
 }
 
 #[derive(Deserialize)]
@@ -163,6 +164,11 @@ impl Stage {
             }
             Moment::Lines { file, lines } => self.deck.lines(file) >= *lines,
             Moment::Processes { processes } => self.deck.processes().len() == *processes,
+            Moment::Said { says, run } => {
+                let words: Vec<String> = run.iter().map(|word| self.id(word)).collect();
+                let output = self.deck.run(&words.iter().map(String::as_str).collect::<Vec<_>>());
+                format!("{}{}", text(&output.stdout), text(&output.stderr)).contains(says.as_str())
+            }
         }
     }
 
@@ -219,7 +225,7 @@ impl Stage {
         }
         assert_eq!(self.deck.processes(), [], "no process of an agent is left");
         // A killed engine may leave a file half written, which is noted and does no harm.
-        let health = self.deck.ok(&["doctor"]);
+        let health = self.deck.ok(&["doctor", "--folder-only"]);
         assert!(was_killed || health.contains("all is well"), "{health}");
     }
 }

@@ -10,8 +10,11 @@ use serde::{Deserialize, Serialize};
 use super::Adapter;
 use super::acp::AcpAdapter;
 use super::claude::live::ClaudeAdapter;
+use super::codex::live::CodexAdapter;
 use super::command::CommandAdapter;
+use super::gemini::live::GeminiAdapter;
 use super::kind::Kind;
+use super::opencode::live::OpenCodeAdapter;
 use super::run::Run;
 
 /// The file's name.
@@ -35,33 +38,41 @@ pub struct Brief {
     /// Where the agent works.
     #[serde(default)]
     pub cwd: PathBuf,
-    /// What the agent is asked where the session to go on with turns out not to be there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub otherwise: Option<String>,
-    /// The model that it is set to, where it is told so and not started with it.
+    /// The model, where it is told so on stdin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The mode that it is set to, likewise.
+    /// What it may do without asking, where it is told so on stdin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<String>,
+    pub permission_mode: Option<String>,
+    /// What it is asked where the session to go on with turns out not to be there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub otherwise: Option<String>,
 }
 
 impl Brief {
     /// Returns the brief of an agent of which no more needs to be known.
     pub fn of(kind: Kind) -> Self {
-        let (session, home, otherwise, model, mode) = (None, None, None, None, None);
-        Self { kind, prompt: String::new(), session, home, cwd: PathBuf::new(), otherwise, model, mode }
+        Self {
+            kind,
+            prompt: String::new(),
+            session: None,
+            home: None,
+            cwd: PathBuf::new(),
+            model: None,
+            permission_mode: None,
+            otherwise: None,
+        }
     }
 
     /// Returns the adapter that reads the session.
     pub fn adapter(&self) -> Box<dyn Adapter> {
         match self.kind {
             Kind::Claude => Box::new(ClaudeAdapter::new(self.clone())),
+            Kind::Codex => Box::new(CodexAdapter::new(self.clone())),
+            Kind::Gemini => Box::new(GeminiAdapter::new(self.clone())),
+            Kind::OpenCode => Box::new(OpenCodeAdapter::new(self.clone())),
             Kind::Acp => Box::new(AcpAdapter::new(self.clone())),
-            // The others cannot be started yet; a session of theirs is of a later release, and read as it comes.
-            Kind::Command | Kind::Simulated | Kind::Codex | Kind::OpenCode | Kind::Gemini => {
-                Box::<CommandAdapter>::default()
-            }
+            Kind::Command | Kind::Simulated => Box::<CommandAdapter>::default(),
         }
     }
 }

@@ -1,9 +1,10 @@
-//! Codex: what its rollouts say, `sessions/YYYY/MM/DD/rollout-….jsonl` in its home.
+//! Codex: how it is run (`live`), and what its rollouts say, `sessions/YYYY/MM/DD/rollout-….jsonl` in its home.
 //!
 //! Each thread has a file of its own, a sub-agent's too: the file says which thread it belongs to and under
 //! which one it hangs. Nothing in a line says to which model it was charged: the turn before it does.
 
 mod line;
+pub mod live;
 mod replay;
 mod talk;
 mod trail;

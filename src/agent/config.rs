@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::acp;
 use super::brief::{self, Brief};
 use super::claude::live;
+use super::codex;
 pub use super::kind::Kind;
+use super::opencode;
 use super::run::{Run, Stdin};
 use crate::model::worktree::Isolation;
 
@@ -128,14 +130,19 @@ pub enum Misconfigured {
         "its command has {MODEL_HERE}, and no model was named.\nSet model = \"…\", or name one with the step."
     )]
     NoModel,
-    /// A kind that this build knows by name only.
-    #[error("this version cannot run {} agents yet.\nThere are: acp, claude, command, simulated.", .0.as_str())]
-    NotYet(Kind),
     /// A shell line has no place for the arguments that the tool needs.
     #[error(
         "its command is a line for the shell.\nGive the program and its arguments as a list: command = [\"program\", \"argument\"]."
     )]
     ShellLine,
+    /// A word that the tool does not have.
+    #[error("its permission-mode has {mode:?}, which its tool does not know.\nIt knows: {known}.")]
+    PermissionMode {
+        /// The word.
+        mode: String,
+        /// Those that it has.
+        known: String,
+    },
     /// A path that cannot be an argument of ours.
     #[error("the path {} is not UTF-8", .0.display())]
     Path(PathBuf),
@@ -163,6 +170,13 @@ impl AgentConfig {
         self.listens || self.kind.listens()
     }
 
+    /// Returns whose limits hold for it with this model, as far as that is known before it runs.
+    pub fn provider<'a>(&'a self, model: Option<&'a str>) -> Option<&'a str> {
+        let of_model = || model.or(self.model.as_deref())?.split_once('/').map(|(provider, _)| provider);
+        // It speaks to whomever the model is of.
+        if self.kind == Kind::OpenCode { of_model() } else { self.kind.provider() }
+    }
+
     /// Returns the program that it is run by; nothing where that is this program, or a shell.
     pub fn program(&self) -> Option<&str> {
         match &self.command {
@@ -179,8 +193,10 @@ impl AgentConfig {
         match self.kind {
             Kind::Command | Kind::Simulated => self.run_command(ask, run),
             Kind::Claude => self.run_tool(run, |run| live::run(self, ask, run)),
+            Kind::Codex => self.run_tool(run, |run| codex::live::run(self, ask, run)),
+            Kind::Gemini => self.run_tool(run, |run| super::gemini::live::run(self, ask, run)),
+            Kind::OpenCode => self.run_tool(run, |run| opencode::live::run(self, ask, run)),
             Kind::Acp => self.run_tool(run, |run| acp::run(self, ask, run)),
-            Kind::Codex | Kind::OpenCode | Kind::Gemini => Err(Misconfigured::NotYet(self.kind)),
         }
     }
 

@@ -124,11 +124,14 @@ impl Kind {
         }
     }
 
-    /// Returns whether this build can run it.
-    pub fn is_ready(self) -> bool {
+    /// Returns what it is told to go on with a session of its own: Gemini CLI forgets what it was asked last when its
+    /// provider did not answer that.
+    pub fn go_on(self, prompt: &str, task: &str) -> String {
         match self {
-            Self::Command | Self::Simulated | Self::Claude | Self::Acp => true,
-            Self::Codex | Self::OpenCode | Self::Gemini => false,
+            Self::Gemini => format!("{prompt}\nThis is the task:\n\n{task}"),
+            Self::Command | Self::Simulated | Self::Claude | Self::Codex | Self::OpenCode | Self::Acp => {
+                prompt.to_owned()
+            }
         }
     }
 
@@ -199,6 +202,9 @@ impl Kind {
                 "GOOGLE_CLOUD_LOCATION",
                 "GOOGLE_GENAI_USE_VERTEXAI",
                 "GOOGLE_APPLICATION_CREDENTIALS",
+                "GEMINI_MODEL",
+                "GEMINI_SANDBOX",
+                "GEMINI_CLI_HOME",
                 "GEMINI_CLI_NO_RELAUNCH",
             ],
         }
@@ -207,7 +213,7 @@ impl Kind {
     /// Returns what can be done with it.
     pub fn abilities(self) -> Abilities {
         match self {
-            Self::Claude => Abilities {
+            Self::Claude | Self::Codex => Abilities {
                 tell: true,
                 ask_permission: true,
                 sub_agents: true,
@@ -216,8 +222,11 @@ impl Kind {
                 report_usage: true,
                 report_cost: false,
             },
-            // What the protocol has a way for; which of it an agent takes, it says when it is greeted.
-            Self::Acp => Abilities {
+            Self::Gemini => {
+                Abilities { sub_agents: true, resume: true, report_usage: true, ..Abilities::default() }
+            }
+            // Of the protocol: what it has a way for. Which of it an agent takes, it says when it is greeted.
+            Self::OpenCode | Self::Acp => Abilities {
                 tell: true,
                 ask_permission: true,
                 sub_agents: true,
@@ -226,9 +235,7 @@ impl Kind {
                 report_usage: true,
                 report_cost: true,
             },
-            Self::Command | Self::Simulated | Self::Codex | Self::OpenCode | Self::Gemini => {
-                Abilities::default()
-            }
+            Self::Command | Self::Simulated => Abilities::default(),
         }
     }
 }

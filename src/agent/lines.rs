@@ -4,6 +4,8 @@
 
 /// How much of a line is kept: no line of a protocol is longer, and an agent may print without end.
 pub const LONGEST: usize = 1024 * 1024;
+/// The room of a line is used for the next one, unless it is larger.
+const ROOM: usize = 64 * 1024;
 
 /// One line of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +35,11 @@ impl Lines {
     ///
     /// If they do not go on where the last ones ended, reading starts over there.
     pub fn push(&mut self, offset: u64, bytes: &[u8], mut each: impl FnMut(Line)) {
+        self.pass(offset, bytes, |line| each(line.clone()));
+    }
+
+    /// The same for who only looks at each line: very many of them cost no memory each.
+    pub fn pass(&mut self, offset: u64, bytes: &[u8], mut each: impl FnMut(&Line)) {
         if !self.open || self.end() != offset {
             *self = Self { offset, ..Self::default() };
         }
@@ -41,9 +48,11 @@ impl Lines {
             let (line, after) = rest.split_at_checked(end + 1).unwrap_or((rest, &[]));
             self.keep(line.strip_suffix(b"\n").unwrap_or(line));
             let finished = self.take(1);
-            let next = finished.next;
-            each(finished);
-            *self = Self { offset: next, open: true, ..Self::default() };
+            each(&finished);
+            let mut begun = finished.bytes;
+            begun.clear();
+            begun.shrink_to(ROOM);
+            *self = Self { begun, offset: finished.next, cut: 0, open: true };
             rest = after;
         }
         self.open = true;

@@ -218,6 +218,9 @@ pub struct Named {
     /// The model that works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The turn that runs, where the tool must be told which one is meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
 }
 
 /// What is known of a sub-agent that began.
@@ -287,7 +290,7 @@ pub struct Usage {
     /// Token counts.
     #[serde(default)]
     pub tokens: Tokens,
-    /// What it cost by the agent's own figures, where it tells.
+    /// What it cost, where the tool itself says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Usd>,
 }

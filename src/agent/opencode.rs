@@ -1,8 +1,10 @@
-//! OpenCode: what the rows of its database say, and the JSON files that it kept before it had one.
+//! OpenCode: how it is run and what its server tells; what the rows of its database say, and the JSON files that it kept
+//! before it had one.
 //!
 //! A session, its messages and their parts are JSON in both. What is read when, and from where, is the sources'
 //! business; here rows become statements and log entries.
 
+pub mod live;
 mod row;
 mod talk;
 mod trail;

@@ -30,18 +30,18 @@ pub(super) struct Agents {
 /// One agent that can be named with `--agent`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Listed {
-    name: String,
+pub(super) struct Listed {
+    pub name: String,
     kind: &'static str,
     /// Whether a step that names no agent is done by this one.
     is_default: bool,
     is_configured: bool,
     /// Whether it can be run now.
-    is_ready: bool,
+    pub is_ready: bool,
     /// Why it cannot be.
-    why_not: Option<String>,
+    pub why_not: Option<String>,
     program: Option<PathBuf>,
-    version: Option<String>,
+    pub version: Option<String>,
     can: Can,
 }
 
@@ -71,24 +71,28 @@ impl Agents {
     }
 }
 
-fn list(config: &Config, path: &str) -> Vec<Listed> {
+/// Lists the agents; their programs are asked for their versions at the same time, since some start slowly.
+pub(super) fn list(config: &Config, path: &str) -> Vec<Listed> {
     let default = config.chosen(|program| find_program(program, path).is_some());
     let built_in = FOUND_BY_NAME.into_iter().map(Kind::as_str).chain([SIMULATED]);
     let built_in = built_in.filter(|name| !config.agents.contains_key(*name)).map(str::to_owned);
     let names: Vec<String> = config.agents.keys().cloned().chain(built_in).collect();
-    let agent = |name: &String| {
+    let default = default.as_ref();
+    let agent = &|name: &String| {
         let configured = config.agents.get(name).cloned();
         let is_configured = configured.is_some();
         let agent = configured.or_else(|| Kind::named(name).map(AgentConfig::of_kind))?;
-        Some(listed(name.clone(), &agent, is_configured, default.as_ref() == Some(name), path))
+        Some(listed(name.clone(), &agent, is_configured, default == Some(name), path))
     };
-    names.iter().filter_map(agent).collect()
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = names.iter().map(|name| scope.spawn(move || agent(name))).collect();
+        asked.into_iter().filter_map(|asked| asked.join().ok().flatten()).collect()
+    })
 }
 
 fn listed(name: String, agent: &AgentConfig, is_configured: bool, is_default: bool, path: &str) -> Listed {
     let program = agent.program().and_then(|program| find_program(program, path));
     let why_not = match agent.program() {
-        _ if !agent.kind.is_ready() => Some("this version cannot run it yet".to_owned()),
         Some(wanted) if program.is_none() => Some(format!("{wanted} is not found on PATH")),
         Some(_) | None => None,
     };

@@ -83,10 +83,14 @@ pub(super) fn command(delegation: DelegationId, subtask: Option<SubtaskId>, verb
     Command { id, verb, delegation_id: delegation, subtask_id: subtask, by: Some(by()), at: now() }
 }
 
+/// Names who asks, where something of ours asks for somebody else.
+pub(super) const BY: &str = "QUARTERDECK_BY";
+
 /// Returns who asks: an agent, if it is one that runs this.
 fn by() -> String {
-    let session = std::env::var(MARK).ok().filter(|session| !session.is_empty());
-    session.map_or_else(|| "cli".into(), |session| format!("{BY_AGENT}:{session}"))
+    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let session = set(MARK).map(|session| format!("{BY_AGENT}:{session}"));
+    session.or_else(|| set(BY)).unwrap_or_else(|| "cli".into())
 }
 
 /// Sends a command and waits for its receipt; says on standard error what a person should know meanwhile.

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{CliError, Outcome, Place, load, now, print, shown, warn, working_folder};
+use crate::config::callbacks::TROUBLE;
 use crate::config::keys::Key;
 use crate::config::merge::{InForce, told as of_layer};
 use crate::config::read::{self, Dialect};
@@ -166,8 +167,9 @@ fn in_force(folder: &StateFolder) -> Result<Effective, Box<dyn std::error::Error
     let mut config = configuration(folder)?;
     let settings = last_told(folder);
     let engines = settings.as_ref().and_then(|settings| settings.get("faults")?.as_array().cloned());
-    // What only an engine knows: that a file could not be changed.
-    for fault in engines.iter().flatten().filter_map(Value::as_str).filter(|fault| fault.contains(NOT_TOLD)) {
+    // What only an engine knows: that a file could not be changed, or a callback not run.
+    let is_own = |fault: &&str| fault.contains(NOT_TOLD) || fault.contains(TROUBLE);
+    for fault in engines.iter().flatten().filter_map(Value::as_str).filter(is_own) {
         warn(&format!("warning: {}", text::lines(fault)));
     }
     config.session = settings.map(|settings| of_layer(&settings, Layer::Session)).unwrap_or_default();

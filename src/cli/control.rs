@@ -1,10 +1,12 @@
 //! The controls: each sends one command on a delegation or a step, and returns when its receipt is final.
 
+use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
 
-use super::{CliError, Outcome, Place, ask, load, mind, now};
+use super::{CliError, Outcome, Place, ask, load, mind, now, print};
+use crate::hook::hold::{self, Order};
 use crate::model::command::{Answer as Said, PauseMode, Verb};
 use crate::model::id::{DelegationId, SubtaskId};
 use crate::model::key::{NodeKey, SourceId};
@@ -20,7 +22,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// What a control is about.
 #[derive(Debug, Args)]
 pub(super) struct Target {
-    /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough.
+    /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough. A session that no
+    /// engine runs is claude:SESSION or claude:SESSION/AGENT, where its hook is set up.
     #[arg(value_name = "TARGET")]
     on: String,
     /// Only say which nodes and sessions it would touch.
@@ -47,6 +50,9 @@ impl Target {
 
     pub(super) fn send(&self, place: &Place, verb: Verb) -> Outcome {
         let folder = place.need()?;
+        if let Some((_, native)) = self.on.split_once(':') {
+            return by_hook(&folder, &self.on, native, &verb);
+        }
         let (delegation, step) = resolve(&folder, &self.on)?;
         let command = ask::command(delegation, step, verb);
         if self.preview {
@@ -55,6 +61,23 @@ impl Target {
         let receipt = ask::send(&folder, &command, PATIENCE)?;
         ask::show(&command, receipt, self.json)
     }
+}
+
+/// Leaves word for the hook of `claude:SESSION` or `claude:SESSION/AGENT`, which no engine runs.
+fn by_hook(folder: &StateFolder, on: &str, native: &str, verb: &Verb) -> Outcome {
+    let (session, agent) =
+        native.split_once('/').map_or((native, None), |(session, agent)| (session, Some(agent)));
+    let kind = verb.kind();
+    if !matches!(kind, "pause" | "resume" | "cancel") {
+        let why =
+            format!("{on} is run by no engine: it can be paused, resumed and cancelled, by its own hook.");
+        return Err(CliError::Unreadable(why).into());
+    }
+    let command_id = Some(format!("cmd-{}", ask::random()).into());
+    let order = hold::wanted(kind).map(|want| Order { want, reason: None, command_id });
+    hold::order(&folder.hold_file(session)?, agent, order)?;
+    print(&format!("… {kind} {on}: its hook does it at its next tool call, and records it\n"))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the ids that a person's `del-7f3/st-2` means.

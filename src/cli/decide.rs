@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::{CliError, Outcome, Place, now, print, shown, warn, working_folder};
-use crate::config::Config;
+use crate::config::{Config, tasks};
 use crate::decide::decider::Decider;
 use crate::decide::decision::{Options, to_json, to_text};
 use crate::decide::mode::{Asker, Wish, course};
@@ -17,12 +17,11 @@ use crate::decide::task::{Agent, Task};
 use crate::decide::words::counted;
 use crate::model::handoff::Decision;
 use crate::model::text;
+use crate::serve::client::{Blocking, Client};
 use crate::store::folder::StateFolder;
 
 /// The largest file that is read: no task is as long.
 const LARGEST: u64 = 16 << 20;
-/// Where tasks are kept, from the project's root.
-const TASKS: &str = ".claude/dev-docs/tasks.json";
 /// What stands for standard input.
 const STDIN: &str = "-";
 
@@ -46,7 +45,7 @@ pub(super) struct Decide {
 
 #[derive(Debug, Args)]
 pub(super) struct Hint {
-    /// What is to be done, or the id of a task in .claude/dev-docs/tasks.json
+    /// What is to be done, or the id of a task in tasks.json
     #[arg(required = true, value_name = "TEXT OR TASK ID")]
     task: Vec<String>,
     #[arg(long)]
@@ -107,14 +106,16 @@ pub(super) fn page(decision: &Decision, settings: &Settings) -> String {
 impl Hint {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let typed = self.task.join(" ");
-        let task = match known(place, typed.trim())? {
-            Some(task) => task,
-            None => Task::from_text(&typed),
-        };
+        let planned = known(place, typed.trim())?;
+        let is_planned = planned.is_some();
+        let task = planned.unwrap_or_else(|| Task::from_text(&typed));
         if task.title.is_empty() {
             return Err(wrong("there is nothing to look at.\nSay what is to be done, or name a task."));
         }
         let hint = Decider::new(settings(place)?).hint(&task);
+        if is_planned {
+            tell_engine(place, typed.trim());
+        }
         let shown = if self.json {
             serde_json::to_string_pretty(&hint)?
         } else {
@@ -127,21 +128,28 @@ impl Hint {
     }
 }
 
+/// Lets an engine that runs here tell others of the hint; without one nobody listens.
+fn tell_engine(place: &Place, id: &str) {
+    // An id that is no plain part of an address is not asked for.
+    let is_plain = id.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter));
+    let folder = place.find().ok().flatten().filter(|_| is_plain);
+    let Some((client, _)) = folder.and_then(|folder| Client::of(&folder)) else { return };
+    // What it answers is known already.
+    let _ = Blocking::new(client).map(|client| client.get(&format!("/api/delegation/hint/{id}")));
+}
+
 /// Returns the task with this id, if it can be one.
 fn known(place: &Place, id: &str) -> Result<Option<Task>, Box<dyn std::error::Error>> {
     if id.is_empty() || id.contains(char::is_whitespace) {
         return Ok(None);
     }
-    let path = project(place)?.join(TASKS);
-    if !path.is_file() {
-        return Ok(None);
-    }
+    let Some((path, file)) = tasks::file::find(&project(place)?) else { return Ok(None) };
     let all = read(&path)?;
     let Some(task) = all.get("tasks").and_then(|tasks| tasks.get(id)) else {
-        warn(&format!("No task {} in {TASKS}: taken as text.", text::line(id)));
+        warn(&format!("No task {} in {file}: taken as text.", text::line(id)));
         return Ok(None);
     };
-    let task = Task::read(task).map_err(|why| wrong(&format!("{TASKS}, {}: {why}", text::line(id))))?;
+    let task = Task::read(task).map_err(|why| wrong(&format!("{file}, {}: {why}", text::line(id))))?;
     Ok(Some(task))
 }
 

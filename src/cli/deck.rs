@@ -116,11 +116,11 @@ impl Deck {
 
     pub(super) fn run(self, place: &Place) -> Outcome {
         let (watched, title) = self.folders(place)?;
-        let natives = self.natives(place, &watched);
         if self.plain {
+            let natives = self.natives(place, &watched);
             self.tell(&watched, natives.as_ref())
         } else {
-            self.open(watched, title, natives.as_ref())
+            self.open(Some(place), watched, title)
         }
     }
 
@@ -144,16 +144,15 @@ impl Deck {
     /// Shows one folder.
     pub(super) fn show(&self, folder: &StateFolder) -> Outcome {
         let title = project_name(folder);
-        self.open(vec![Watched { source: SourceId(0), place: Whose::Here(folder.clone()) }], title, None)
+        self.open(None, vec![Watched { source: SourceId(0), place: Whose::Here(folder.clone()) }], title)
     }
 
-    fn open(&self, watched: Vec<Watched>, title: String, natives: Option<&Natives>) -> Outcome {
+    fn open(&self, place: Option<&Place>, watched: Vec<Watched>, title: String) -> Outcome {
         let (news, incoming) = mpsc::channel(WAITING);
         let folder = watched.first().and_then(Watched::folder).cloned();
         let (settings, warnings) = self.settings(folder.as_ref());
         let mut app = app(title, settings, folder.as_ref());
-        let priced = natives.into_iter().flat_map(|natives| natives.warnings.clone());
-        for warning in warnings.into_iter().chain(priced) {
+        for warning in warnings {
             app.ui.say(warning, true, now());
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -166,7 +165,12 @@ impl Deck {
                 let facts = told.map(|about| Fact { source: one.source, at: None, about });
                 let _ = app.model.apply_all(facts);
             }
-            let following = self.follow(&watched, natives, &news)?;
+            // Prices are read from a table that no frame waits for.
+            let natives = place.and_then(|place| self.natives(place, &watched));
+            for warning in natives.iter().flat_map(|natives| natives.warnings.clone()) {
+                app.ui.say(warning, true, now());
+            }
+            let following = self.follow(&watched, natives.as_ref(), &news)?;
             app.unread = following.len();
             app.ui.agents = folder.as_ref().map(agents).unwrap_or_default();
             app.ui.projects = projects(&watched);

@@ -1,11 +1,13 @@
-//! `quarterdeck doctor`: what is in the state folder, and the way out of damage.
+//! `quarterdeck doctor`: what is in the state folder and around it, and the way out of damage.
+
+mod around;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
 
-use super::{Outcome, Place, load, now, print, shown};
+use super::{Outcome, Place, load, now, print, shown, working_folder};
 use crate::model::fact::SourceState;
 use crate::model::id::DelegationId;
 use crate::model::key::{NodeKey, SourceId};
@@ -25,11 +27,14 @@ pub(super) struct Doctor {
     /// Say also what is as it should be.
     #[arg(long, short)]
     verbose: bool,
+    /// Look at the state folder alone: not at agents, hooks, terminal and prices.
+    #[arg(long)]
+    folder_only: bool,
 }
 
 impl Doctor {
     pub(super) fn run(self, place: &Place) -> Outcome {
-        let folder = place.need()?;
+        let Some(folder) = place.find()? else { return self.without_folder(place) };
         let disk: Arc<dyn Disk> = Arc::new(RealDisk);
         if self.salvage {
             match salvage(&*disk, &folder, now()) {
@@ -52,7 +57,31 @@ impl Doctor {
             Level::Wrong => format!("{}: something is wrong.\n", shown(&folder.root)),
         };
         print(&verdict)?;
+        self.look_around(&folder)?;
         Ok(if worst == Level::Wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+}
+
+impl Doctor {
+    /// Nothing was delegated here yet: that is no fault, and everything else can be looked at.
+    fn without_folder(&self, place: &Place) -> Outcome {
+        if self.salvage || self.folder_only {
+            place.need()?;
+        }
+        let here = working_folder()?;
+        print(&format!(
+            "{}: no state folder here or above; the first delegation makes one.\n",
+            shown(&here)
+        ))?;
+        self.look_around(&StateFolder::find_or_place(&here, None))?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn look_around(&self, folder: &StateFolder) -> std::io::Result<()> {
+        if self.folder_only {
+            return Ok(());
+        }
+        around::lines(folder, now()).iter().try_for_each(|line| print(line))
     }
 }
 

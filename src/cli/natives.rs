@@ -16,6 +16,7 @@ use crate::source::codex::{self, Codex};
 use crate::source::feed::Feed;
 use crate::source::foreign::{Around, Foreign, SOURCES};
 use crate::source::gemini::{self, Gemini};
+use crate::source::hooked::Hooked;
 use crate::source::opencode::{OpenCode, SessionLog};
 use crate::source::processes::{self, Processes};
 use crate::source::trails::Trails;
@@ -30,6 +31,8 @@ pub(super) struct Natives {
     /// The projects in which other tools' folders are looked for.
     projects: Vec<PathBuf>,
     omc_state_dir: Option<PathBuf>,
+    /// The state folders in whose inboxes hooks leave what they saw.
+    folders: Vec<StateFolder>,
     /// What is wrong with a table of prices.
     pub warnings: Vec<String>,
 }
@@ -53,7 +56,13 @@ impl Natives {
         let (prices, warnings) = prices(own.into_iter().chain(project));
         let projects = folders.iter().map(|folder| whole(folder.project())).collect();
         let omc_state_dir = variable("OMC_STATE_DIR");
-        Self { homes, scope, prices: Arc::new(prices), projects, omc_state_dir, warnings }
+        let folders = folders.to_vec();
+        Self { homes, scope, prices: Arc::new(prices), projects, omc_state_dir, folders, warnings }
+    }
+
+    /// Returns the day of which the prices are, and how many models have one.
+    pub fn price_table(&self) -> (&str, usize) {
+        (&self.prices.date, self.prices.len())
     }
 
     /// Makes the feeds, numbered from `first` on.
@@ -74,11 +83,15 @@ impl Natives {
         if let Some(tool) = OpenCode::new(&self.homes, scope(), number(3), prices()) {
             feeds.push(Box::new(tool));
         }
-        feeds.push(Box::new(Processes::new(self.whose_processes(), number(4))));
+        feeds.push(Box::new(Processes::new(self.whose_processes(), self.homes.clone(), number(4))));
         for (nth, project) in (0..).zip(&self.projects) {
             let around = Around { home: self.homes.home.clone(), omc_state_dir: self.omc_state_dir.clone() };
             let first = number(5 + SOURCES.saturating_mul(nth));
             feeds.push(Box::new(Foreign::new(project.clone(), around, first)));
+        }
+        let behind = 5 + SOURCES.saturating_mul(u16::try_from(self.folders.len()).unwrap_or(u16::MAX));
+        for (nth, folder) in (0..).zip(&self.folders) {
+            feeds.push(Box::new(Hooked::new(folder.clone(), number(behind.saturating_add(nth)))));
         }
         feeds
     }

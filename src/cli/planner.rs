@@ -4,11 +4,11 @@
 use std::time::{Duration, Instant};
 
 use super::ask::Live;
-use super::{delegate, warn};
-use crate::decide::plan::{Plan, answered, question};
+use super::delegate;
+use crate::decide::plan::{Plan, answered, asking};
 use crate::decide::settings::Settings;
 use crate::model::Model;
-use crate::model::command::{Limits, Pattern, ReceiptState, Spec, StepSpec};
+use crate::model::command::{Limits, ReceiptState};
 use crate::model::id::DelegationId;
 use crate::model::key::NodeKey;
 use crate::model::text;
@@ -21,13 +21,14 @@ pub(super) fn ask(
     plan: Plan,
     whole: &str,
     settings: &Settings,
+    tell: &dyn Fn(&str),
 ) -> Plan {
-    warn(&format!("Asking {} for a plan.", text::line(planner)));
-    let told = answer(folder, (planner, limits), whole, settings);
+    tell(&format!("Asking {} for a plan.", text::line(planner)));
+    let told = answer(folder, (planner, limits), whole, settings, tell);
     match told.and_then(|told| answered(plan.clone(), planner, &told, whole)) {
         Ok(made) => made,
         Err(why) => {
-            warn(&format!(
+            tell(&format!(
                 "{} made no plan: {}. It is split by rules.",
                 text::line(planner),
                 text::line(&why)
@@ -42,26 +43,10 @@ fn answer(
     (planner, limits): (&str, &Limits),
     whole: &str,
     settings: &Settings,
+    tell: &dyn Fn(&str),
 ) -> Result<String, String> {
-    let prompt = question(whole, settings);
-    let title = format!("Plan: {}", whole.lines().next().unwrap_or_default());
-    let step = StepSpec {
-        id: "st-1".into(),
-        title: Some(title.clone()),
-        prompt,
-        agent: Some(planner.to_owned()),
-        ..StepSpec::default()
-    };
-    let whole_ms = settings.limits.subtask_timeout.value;
-    let limits = Limits { subtask_timeout_ms: Some(whole_ms), auto_retry: false, ..limits.clone() };
-    let spec = Spec {
-        title: Some(title),
-        pattern: Pattern::Direct,
-        subtasks: vec![step],
-        limits,
-        ..Spec::default()
-    };
-    let (id, state) = delegate::begin(folder, spec).map_err(|error| error.to_string())?;
+    let spec = asking(planner, whole, settings, limits);
+    let (id, state) = delegate::begin(folder, spec, tell).map_err(|error| error.to_string())?;
     match state {
         Some(ReceiptState::Refused { reason, .. }) => {
             return Err(reason.map_or_else(|| "it was refused".into(), Into::into));
@@ -69,7 +54,8 @@ fn answer(
         Some(_) => {}
         None => return Err("the engine has not answered".into()),
     }
-    let give_up = Instant::now().checked_add(Duration::from_millis(whole_ms));
+    let patience = Duration::from_millis(settings.limits.subtask_timeout.value);
+    let give_up = Instant::now().checked_add(patience);
     wait(folder, &id, give_up)
 }
 

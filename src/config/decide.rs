@@ -51,6 +51,9 @@ pub fn deciding(from: &Effective) -> Settings {
             *words = from.words(&format!("patterns.hints.{name}"));
         }
     }
+    to.patterns.debate_rounds = count(from, "patterns.debateRounds");
+    to.patterns.review_rounds = count(from, "patterns.reviewRounds");
+    to.patterns.ensemble_answers = count(from, "patterns.ensembleAnswers");
     to.agents.same_level = from.switch("rules.allowSameLevel");
     to.agents.hints = from.agent_hints();
     to

@@ -47,7 +47,7 @@ fn respelled(table: &json::Node, path: &[String]) -> Vec<String> {
     for name in path.iter().skip(1) {
         let found = node.and_then(|node| match &node.shape {
             json::Shape::Object(members) => members.iter().rfind(|member| camel(&member.name) == *name),
-            json::Shape::Other => None,
+            json::Shape::List(_) | json::Shape::Other => None,
         });
         out.push(found.map_or_else(|| name.clone(), |member| member.name.clone()));
         node = found.map(|member| &member.value);

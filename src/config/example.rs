@@ -18,6 +18,13 @@ const AGENTS: &str = "
 # kind = \"command\"
 # command = [\"claude\", \"-p\"]
 # prompt = \"stdin\"
+
+# Commands that are run when something happens, with the event as JSON on standard input: a line for the
+# shell, or a list of words. There are on-subtask-start, on-subtask-complete, on-subtask-failed, on-progress,
+# on-complete, on-failed and on-needs-me; each may take so many milliseconds.
+# [callbacks]
+# on-needs-me = [\"notify-send\", \"Quarterdeck needs you\"]
+# timeout = 10000
 ";
 
 /// Returns the example file: every setting, commented out, with its built-in value.
@@ -54,7 +61,9 @@ fn shown(key: &Key) -> String {
     match key.kind {
         Kind::Name => "\"claude\"".into(),
         Kind::Words => key.default.replace(',', ", "),
-        Kind::Word(_) | Kind::Whole { .. } | Kind::Switch | Kind::Hints => key.default.to_owned(),
+        Kind::Word(_) | Kind::Whole { .. } | Kind::Switch | Kind::Hints | Kind::Pairs => {
+            key.default.to_owned()
+        }
     }
 }
 

@@ -1,11 +1,15 @@
 //! JSON as it is written: where each member of each object stands in the text, so that one value can be changed and
 //! every other byte stays as it was. Pure.
 
+mod lists;
+
 use std::ops::Range;
 
 use serde_json::Value;
 
 use super::tree::{Unreadable, line_of};
+
+pub use lists::{push, remove_items};
 
 /// A value, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +22,7 @@ pub struct Node {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shape {
     Object(Vec<Member>),
+    List(Vec<Node>),
     Other,
 }
 
@@ -34,7 +39,7 @@ impl Node {
     pub fn member(&self, name: &str) -> Option<&Member> {
         match &self.shape {
             Shape::Object(members) => members.iter().rfind(|member| member.name == name),
-            Shape::Other => None,
+            Shape::List(_) | Shape::Other => None,
         }
     }
 
@@ -106,15 +111,16 @@ impl Scan<'_> {
 
     fn list(&mut self) -> Option<Node> {
         let start = self.at;
+        let mut items = Vec::new();
         self.at += 1;
         while self.peek()? != b']' {
-            self.value()?;
+            items.push(self.value()?);
             if self.peek()? == b',' {
                 self.at += 1;
             }
         }
         self.at += 1;
-        Some(Node { at: start..self.at, shape: Shape::Other })
+        Some(Node { at: start..self.at, shape: Shape::List(items) })
     }
 
     fn string(&mut self) -> Option<Range<usize>> {
@@ -140,6 +146,8 @@ pub enum NotPut {
     Unreadable(Unreadable),
     #[error("{0} is no object")]
     NoObject(String),
+    #[error("{0} is no list")]
+    NoList(String),
 }
 
 /// Puts a value at a path of names, making the objects on the way that are missing. Every byte that is not part of

@@ -29,6 +29,8 @@ pub enum Kind {
     Words,
     /// For each agent, the words that speak for it.
     Hints,
+    /// For each agent, the name of its model.
+    Pairs,
     /// A name, or none.
     Name,
 }
@@ -39,6 +41,8 @@ const PERCENT: Kind = Kind::Whole { least: 1, most: 100, unit: "%" };
 const TOKENS: Kind = Kind::Whole { least: 1, most: 1_000_000_000_000, unit: "tokens" };
 /// Thirty days at most.
 const TIME: Kind = Kind::Whole { least: 1_000, most: 2_592_000_000, unit: "ms" };
+
+const ROUNDS: Kind = Kind::Whole { least: 1, most: 9, unit: "rounds" };
 
 const fn whole(least: u64, most: u64, unit: &'static str) -> Kind {
     Kind::Whole { least, most, unit }
@@ -122,6 +126,14 @@ pub const KEYS: &[Key] = &[
         r#""parallel""#,
         "How steps hang together where nothing speaks for another way.",
     ),
+    key("patterns.debateRounds", ROUNDS, "3", "How many rounds a debate has; the last one is its synthesis."),
+    key(
+        "patterns.reviewRounds",
+        ROUNDS,
+        "3",
+        "How often something is reviewed at most, until it is approved.",
+    ),
+    key("patterns.ensembleAnswers", whole(1, 9, "answers"), "3", "How many agents answer before one judges."),
     key(
         "patterns.hints.parallel",
         Kind::Words,
@@ -170,6 +182,59 @@ pub const KEYS: &[Key] = &[
         whole(1, 3_650, "days"),
         "30",
         "How long the history keeps what is over.",
+    ),
+    key(
+        "hook.inject",
+        Kind::Switch,
+        "true",
+        "A sub-agent's call that names no model gets the one of its role.",
+    ),
+    key("hook.models", Kind::Pairs, "{}", "For each agent, the model that its calls get."),
+    key("hook.agents", Kind::Words, "[]", "The agents that may be called; empty, any may."),
+    key(
+        "hook.matrix",
+        Kind::Word(&["off", "warn", "enforce"]),
+        r#""warn""#,
+        "What is done where an agent uses a tool that its role has not.",
+    ),
+    key(
+        "hook.tools",
+        Kind::Hints,
+        "{}",
+        "For each agent, the kinds of tools that it may use, or with ! may not.",
+    ),
+    key(
+        "hook.direct",
+        Kind::Word(&["off", "warn", "block"]),
+        r#""off""#,
+        "What is done where the orchestrator itself changes source files.",
+    ),
+    key(
+        "hook.background",
+        Kind::Word(&["off", "warn", "block"]),
+        r#""warn""#,
+        "What is done where a call would exceed the agents that may work at once.",
+    ),
+    key(
+        "hook.ownership",
+        Kind::Word(&["off", "warn", "block"]),
+        r#""warn""#,
+        "What is done where an agent changes a file that another live one changed.",
+    ),
+    key("hook.advise", Kind::Switch, "true", "A prompt that is worth delegating is told so to the agent."),
+    key("hook.state", Kind::Switch, "true", "A prompt is told what delegations of its session are active."),
+    key("hook.record", Kind::Switch, "true", "Every hand-off inside a session is recorded."),
+    key(
+        "hook.failClosed",
+        Kind::Switch,
+        "false",
+        "A hook that fails denies the call, instead of letting it pass.",
+    ),
+    key(
+        "hook.hold",
+        whole(0, 600_000, "ms"),
+        "50000",
+        "How long a paused call is held before it is denied; less than the tool gives its hooks.",
     ),
     key("ui.showReasoningPanel", Kind::Switch, "true", "The panel beside the tree is open."),
     key("ui.expandProgressTree", Kind::Switch, "false", "What is live is unfolded at first."),
@@ -236,7 +301,7 @@ impl Key {
             Kind::Words if !text.starts_with('[') => {
                 text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect()
             }
-            Kind::Words | Kind::Hints => serde_json::from_str(text).ok()?,
+            Kind::Words | Kind::Hints | Kind::Pairs => serde_json::from_str(text).ok()?,
         };
         self.check(&value)
     }
@@ -253,6 +318,7 @@ impl Kind {
             Self::Switch => "true or false".into(),
             Self::Words => "a list of words".into(),
             Self::Hints => "a table from agents to lists of words".into(),
+            Self::Pairs => "a table from agents to names".into(),
             Self::Name => "the name of an agent".into(),
         }
     }
@@ -270,6 +336,7 @@ impl Kind {
             Self::Switch => value.as_bool().map(Value::from),
             Self::Words => is_words(value).then(|| value.clone()),
             Self::Hints => value.as_object()?.values().all(is_words).then(|| value.clone()),
+            Self::Pairs => value.as_object()?.values().all(Value::is_string).then(|| value.clone()),
             Self::Name => value.as_str().filter(|name| !name.trim().is_empty()).map(|name| json!(name)),
         }
     }

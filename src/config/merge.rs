@@ -151,7 +151,17 @@ impl Effective {
 
     /// Returns for each agent the words that speak for it.
     pub fn agent_hints(&self) -> BTreeMap<String, Vec<String>> {
-        serde_json::from_value(self.value("agentHints")).unwrap_or_default()
+        self.lists("agentHints")
+    }
+
+    /// Returns a table of lists that is in force.
+    pub fn lists(&self, name: &str) -> BTreeMap<String, Vec<String>> {
+        serde_json::from_value(self.value(name)).unwrap_or_default()
+    }
+
+    /// Returns a table of names that is in force.
+    pub fn pairs(&self, name: &str) -> BTreeMap<String, String> {
+        serde_json::from_value(self.value(name)).unwrap_or_default()
     }
 
     /// Returns the settings as nested tables, as the delegation settings have them.

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::callbacks::Callbacks;
 use super::files::{FILE, Places};
 use super::merge::{Effective, Layer, merge};
 use super::read::{self, Fault, Values};
 use super::tree::Tree;
-use crate::agent::config::{AgentConfig, Kind, Misconfigured};
+use crate::agent::config::{AgentConfig, Kind};
 use crate::agent::kind::FOUND_BY_NAME;
 use crate::model::text;
 use crate::model::worktree::{AfterIsolation, Isolation};
@@ -30,6 +31,10 @@ pub struct Config {
     pub session: Values,
     /// What is wrong in the files, and passed over.
     pub faults: Vec<Fault>,
+    /// The commands that are run when something happens.
+    pub callbacks: Callbacks,
+    /// What went wrong with those.
+    pub called: Vec<Fault>,
     /// Why the file of the tasks could not be told something.
     pub tasks: Option<Fault>,
     /// Why a file as it is now is not in force, and an earlier one is.
@@ -81,6 +86,7 @@ impl Config {
         } else {
             let (found, tree) = read::own(&file, &text).map_err(ConfigError::Parse)?;
             self.take_agents(&file, &tree);
+            self.faults.extend(self.callbacks.take(&file, &tree));
             found
         };
         self.faults.extend(found.faults);
@@ -123,8 +129,12 @@ impl Config {
     pub fn reread(&mut self, places: &Places) {
         match Self::of(places) {
             Ok(config) => {
-                *self =
-                    Self { session: std::mem::take(&mut self.session), tasks: self.tasks.take(), ..config }
+                *self = Self {
+                    session: std::mem::take(&mut self.session),
+                    tasks: self.tasks.take(),
+                    called: std::mem::take(&mut self.called),
+                    ..config
+                }
             }
             Err(error) => self.trouble = Some(error.to_string()),
         }
@@ -143,8 +153,13 @@ impl Config {
         let mut tree = effective.tree();
         if let Some(tree) = tree.as_object_mut() {
             tree.insert("layers".into(), json!(effective.layers()));
-            let faults =
-                self.faults.iter().chain(&self.tasks).map(ToString::to_string).chain(self.trouble.clone());
+            let faults = self
+                .faults
+                .iter()
+                .chain(&self.tasks)
+                .chain(&self.called)
+                .map(ToString::to_string)
+                .chain(self.trouble.clone());
             let faults: Vec<String> = faults.collect();
             if !faults.is_empty() {
                 tree.insert("faults".into(), faults.into());
@@ -168,10 +183,19 @@ impl Config {
     /// the configured default, else the only configured one, else codex, else the first that is found.
     pub fn chosen(&self, is_there: impl Fn(&str) -> bool) -> Option<String> {
         let found = || {
-            let ready = FOUND_BY_NAME.into_iter().filter(|kind| kind.is_ready());
-            ready.filter_map(Kind::program).find(|program| is_there(program)).map(str::to_owned)
+            let mut programs = FOUND_BY_NAME.into_iter().filter_map(Kind::program);
+            programs.find(|program| is_there(program)).map(str::to_owned)
         };
         self.default_name().or_else(found)
+    }
+
+    /// Returns why it is that agent which does a step that names none.
+    pub fn why_chosen(&self) -> &'static str {
+        match (self.settings().name("defaultAgent"), self.default_name()) {
+            (Some(_), _) => "the configured default",
+            (None, Some(_)) => "the only configured agent",
+            (None, None) => "the first that is found on PATH",
+        }
     }
 
     /// Returns the name of the agent of a step that names none: the default one, else the only one.
@@ -213,18 +237,14 @@ impl Config {
         };
         let by_name = || Kind::named(&name).map(AgentConfig::of_kind);
         if let Some(found) = self.agents.get(&name).cloned().or_else(by_name) {
-            if found.kind.is_ready() {
-                return Ok(found);
-            }
-            return Err(format!("{name} cannot be run: {}", Misconfigured::NotYet(found.kind)));
+            return Ok(found);
         }
         let mark = format!("the agent {name:?} is not");
         if let Some(fault) = self.faults.iter().find(|fault| fault.what.starts_with(&mark)) {
             return Err(fault.to_string());
         }
         let mut known: Vec<&str> = self.agents.keys().map(String::as_str).collect();
-        let ready = FOUND_BY_NAME.into_iter().filter(|kind| kind.is_ready());
-        known.extend(ready.map(|kind| -> &str { kind.as_str() }));
+        known.extend(FOUND_BY_NAME.into_iter().map(|kind| -> &str { kind.as_str() }));
         known.push(SIMULATED);
         Err(format!(
             "There is no agent {name:?}; there are: {}.\nAdd [agents.{name}] to {FILE}.",
@@ -249,6 +269,19 @@ pub fn find_program(program: &str, path: &str) -> Option<PathBuf> {
 mod tests {
     use super::super::files::Version;
     use super::*;
+
+    #[test]
+    fn why_an_agent_was_chosen_is_the_setting_else_that_there_is_no_other_else_the_path() {
+        let project = tempfile::tempdir().unwrap();
+        let because = |text: &str| {
+            std::fs::write(project.path().join(FILE), text).unwrap();
+            Config::of(&Places::alone(project.path())).unwrap().why_chosen()
+        };
+        let one = "[agents.one]\nkind = \"simulated\"\n";
+        assert_eq!(because(""), "the first that is found on PATH");
+        assert_eq!(because(one), "the only configured agent");
+        assert_eq!(because(&format!("default-agent = \"one\"\n{one}")), "the configured default");
+    }
 
     #[test]
     fn a_file_that_cannot_be_read_leaves_the_last_good_one_in_force_and_says_so() {

@@ -6,6 +6,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use super::callbacks;
 use super::keys::{ALIASES, KEYS, Key, OF_TASK, find};
 use super::name::{camel, nearest};
 use super::tree::{self, Entry, Tree, Unreadable};
@@ -60,7 +61,7 @@ impl Found {
 /// Which names a text may have beside those of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// Our own file: it has agents too, which are read elsewhere.
+    /// Our own file: it has agents and callbacks too, which are read elsewhere.
     Own,
     /// The settings alone.
     Plain,
@@ -118,7 +119,7 @@ impl Taking<'_> {
     fn take(&mut self, above: &str, entry: &Entry) {
         let own = camel(&entry.name);
         let is_own = above.is_empty() && self.dialect == Dialect::Own;
-        if is_own && own == "agents" {
+        if is_own && (own == "agents" || own == callbacks::TABLE) {
             return;
         }
         if let (true, TABLE, Tree::Table(entries)) = (is_own, own.as_str(), &entry.tree) {

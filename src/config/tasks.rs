@@ -127,6 +127,17 @@ pub fn task(file: &str, text: &str, id: &str) -> Result<Option<Task>, NotTold> {
     }))
 }
 
+/// Returns the id, the title and the stage of every task of a file, in its order; of what is no such file nothing.
+pub fn titles(text: &str) -> Vec<(String, String, Stage)> {
+    let Ok(whole) = serde_json::from_str::<Value>(text) else { return Vec::new() };
+    let tasks = whole.get("tasks").and_then(Value::as_object).into_iter().flatten();
+    let of = |(id, task): (&String, &Value)| {
+        let word = |name: &str| task.get(name).and_then(Value::as_str);
+        (id.clone(), word("title").unwrap_or(id).to_owned(), Stage::of(word("status")))
+    };
+    tasks.map(of).collect()
+}
+
 fn value_of(text: &str, node: &Node) -> Value {
     text.get(node.at.clone()).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }

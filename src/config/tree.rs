@@ -108,7 +108,7 @@ fn json_tree(text: &str, node: &Node) -> Tree {
             });
             Tree::Table(entries.collect())
         }
-        Shape::Other => {
+        Shape::List(_) | Shape::Other => {
             let written = text.get(node.at.clone()).unwrap_or_default();
             Tree::Value(serde_json::from_str(written).unwrap_or_default())
         }

@@ -271,6 +271,9 @@ pub fn to_text(decision: &Decision) -> String {
     for hint in &decision.hints {
         let _ = writeln!(page, "  - {hint}");
     }
+    for warning in super::plan::warnings(decision) {
+        let _ = writeln!(page, "warning: {warning}");
+    }
     page.push_str(&decompose::to_text(&decision.subtasks));
     page
 }

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::decision::{Options, decide};
 use super::decompose::{self, MOST, Source};
-use super::pattern::Pattern;
-use super::settings::Settings;
+use super::pattern::{self, Cast, Pattern};
+use super::settings::{Patterns, Settings};
 use super::task::Task;
-use crate::model::command::{self, StepSpec};
+use crate::model::command::{Limits, Spec, StepSpec};
 use crate::model::handoff::{Decision, SubtaskSpec};
 use crate::model::time::Stamp;
 
@@ -19,47 +19,100 @@ pub const PLANNED_BY: &str = "plannedBy";
 /// Who made it where no agent was asked.
 pub const BUILT_IN: &str = "built-in";
 
+/// Where a decision says what was not as it should be, and what became of it.
+pub const WARNINGS: &str = "warnings";
+
 /// How somebody wants a task to be worked on, whatever the decision says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wanted {
     pub pattern: Option<Pattern>,
+    pub cast: Cast,
 }
 
 /// What is started, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     pub decision: Decision,
-    pub pattern: command::Pattern,
+    pub pattern: Pattern,
     pub steps: Vec<StepSpec>,
 }
 
 /// Weighs a task, and makes its steps; `whole` is what an agent is told that does all of it.
-pub fn plan(task: &Task, whole: &str, wanted: Wanted, settings: &Settings, now: Stamp) -> Plan {
-    let mut decision = decide(task, None, Options::default(), settings, now);
+pub fn plan(task: &Task, whole: &str, wanted: &Wanted, settings: &Settings, now: Stamp) -> Plan {
+    let decision = decide(task, None, Options::default(), settings, now);
     let outline = decompose::decompose(task, settings);
-    let is_listed = outline.source != Source::Template;
-    let is_split = match wanted.pattern {
-        Some(Pattern::Direct) => false,
-        Some(_) => is_listed && outline.subtasks.len() > 1,
-        None => decision.should_delegate == Some(true) && outline.subtasks.len() > 1,
-    };
+    // The usual steps are not what somebody meant who asked for a pattern.
+    let is_meant = wanted.pattern.is_none() || outline.source != Source::Template;
+    let subtasks = if is_meant { outline.subtasks } else { Vec::new() };
+    of_decision(Decision { subtasks, ..decision }, whole, wanted, &settings.patterns)
+}
+
+/// Makes the steps of a pattern, those that a decision proposes, or one where it is not worth more.
+pub fn of_decision(mut decision: Decision, whole: &str, wanted: &Wanted, patterns: &Patterns) -> Plan {
     decision.extra.insert(PLANNED_BY.into(), BUILT_IN.into());
+    let should = decision.should_delegate == Some(true);
+    let suggested = decision.suggested_pattern.as_deref().and_then(Pattern::from_name);
+    let pattern = wanted.pattern.or(suggested).unwrap_or(patterns.default);
+    let woven = pattern::steps(pattern, whole, &wanted.cast, patterns);
+    if let Some(steps) = woven.filter(|_| should || wanted.pattern.is_some()) {
+        decision.subtasks = steps.iter().map(told).collect();
+        return Plan { decision, pattern, steps };
+    }
+    let is_split = decision.subtasks.len() > 1
+        && match wanted.pattern {
+            Some(Pattern::Direct) => false,
+            Some(_) => true,
+            None => should,
+        };
     if !is_split {
         decision.subtasks = Vec::new();
-        let pattern = if wanted.pattern == Some(Pattern::Sequential) {
-            command::Pattern::Sequential
-        } else if wanted.pattern.is_some_and(|pattern| pattern != Pattern::Direct) {
-            command::Pattern::Parallel
-        } else {
-            command::Pattern::Direct
-        };
-        return Plan { decision, pattern, steps: vec![step(1, whole)] };
+        let pattern = wanted.pattern.unwrap_or(Pattern::Direct);
+        return Plan { decision, pattern, steps: cast(vec![step(1, whole)], wanted) };
     }
-    let suggested = decision.suggested_pattern.as_deref().and_then(Pattern::from_name);
-    let pattern = runnable(wanted.pattern.or(suggested).unwrap_or(settings.patterns.default));
-    let steps = outline.subtasks.iter().map(|part| part_of(part, whole)).collect();
-    decision.subtasks = outline.subtasks;
-    Plan { decision, pattern, steps }
+    // The text says that it has parts: that they are done by one agent is for a person to say.
+    let pattern = if pattern == Pattern::Direct { Pattern::Parallel } else { pattern };
+    let steps = decision.subtasks.iter().map(|part| part_of(part, whole)).collect();
+    Plan { decision, pattern, steps: cast(steps, wanted) }
+}
+
+/// Hands the steps to those who are to take part, in turn.
+fn cast(mut steps: Vec<StepSpec>, wanted: &Wanted) -> Vec<StepSpec> {
+    wanted.cast.assign(&mut steps);
+    steps
+}
+
+/// Returns a step of a pattern as a decision tells it.
+fn told(step: &StepSpec) -> SubtaskSpec {
+    SubtaskSpec {
+        id: step.id.clone(),
+        title: step.title.clone(),
+        dependencies: step.dependencies.clone(),
+        agent: step.agent.clone(),
+        ..SubtaskSpec::default()
+    }
+}
+
+/// Notes in a decision what was not as it should be.
+pub fn warn(decision: &mut Decision, what: String) {
+    let noted = decision.extra.entry(WARNINGS).or_insert_with(|| Value::Array(Vec::new()));
+    if let Some(noted) = noted.as_array_mut() {
+        noted.push(what.into());
+    }
+}
+
+/// Returns what a decision warns of.
+pub fn warnings(decision: &Decision) -> impl Iterator<Item = &str> {
+    decision.extra.get(WARNINGS).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// Returns the pattern that a plan names; one that does not exist is parallel, and that is said.
+pub fn pattern_of(name: &str) -> (Pattern, Option<String>) {
+    if let Some(pattern) = Pattern::from_name(name) {
+        return (pattern, None);
+    }
+    let (name, all) = (crate::model::text::line(name), Pattern::names());
+    let why = format!("There is no pattern {name:?}, so its steps go in parallel. There are {all}.");
+    (Pattern::Parallel, Some(why))
 }
 
 /// Returns one step that does all of it.
@@ -69,16 +122,6 @@ pub fn step(nth: usize, whole: &str) -> StepSpec {
         title: Some(whole.lines().next().unwrap_or_default().to_owned()),
         prompt: whole.to_owned(),
         ..StepSpec::default()
-    }
-}
-
-/// Returns how the engine runs a pattern: the steps of one that it does not know go as their dependencies say.
-fn runnable(pattern: Pattern) -> command::Pattern {
-    match pattern {
-        Pattern::Sequential => command::Pattern::Sequential,
-        Pattern::Parallel | Pattern::Debate | Pattern::Review | Pattern::Ensemble | Pattern::Direct => {
-            command::Pattern::Parallel
-        }
     }
 }
 
@@ -111,6 +154,22 @@ pub fn question(whole: &str, settings: &Settings) -> String {
     )
 }
 
+/// Returns the one step in which a planner makes its plan.
+pub fn asking(planner: &str, whole: &str, settings: &Settings, limits: &Limits) -> Spec {
+    let title = format!("Plan: {}", whole.lines().next().unwrap_or_default());
+    let step = StepSpec {
+        id: "st-1".into(),
+        title: Some(title.clone()),
+        prompt: question(whole, settings),
+        agent: Some(planner.to_owned()),
+        ..StepSpec::default()
+    };
+    let timeout = Some(settings.limits.subtask_timeout.value);
+    let limits = Limits { subtask_timeout_ms: timeout, auto_retry: false, ..limits.clone() };
+    let subtasks = vec![step];
+    Spec { title: Some(title), pattern: Pattern::Direct, subtasks, limits, ..Spec::default() }
+}
+
 /// Takes the steps that a planner answered; else says what is wrong with them.
 pub fn answered(plan: Plan, by: &str, answer: &str, whole: &str) -> Result<Plan, String> {
     let found = json_in(answer).ok_or("its answer has no JSON")?;
@@ -125,11 +184,19 @@ pub fn answered(plan: Plan, by: &str, answer: &str, whole: &str) -> Result<Plan,
             return Err(format!("its step {} depends on {on}, which is no step of it", part.id));
         }
     }
-    let Plan { mut decision, pattern, .. } = plan;
+    let Plan { mut decision, mut pattern, .. } = plan;
     let steps = parts.iter().map(|part| part_of(part, whole)).collect();
     decision.subtasks = parts;
     decision.extra.insert(PLANNED_BY.into(), by.into());
-    let pattern = if pattern == command::Pattern::Direct { command::Pattern::Parallel } else { pattern };
+    if let Some(name) = found.get("pattern").and_then(Value::as_str) {
+        let (named, why) = pattern_of(name);
+        pattern = named;
+        if let Some(why) = why {
+            warn(&mut decision, why);
+        }
+    }
+    // Whoever names the steps does not leave them to a pattern.
+    let pattern = if pattern == Pattern::Sequential { pattern } else { Pattern::Parallel };
     Ok(Plan { decision, pattern, steps })
 }
 
@@ -154,7 +221,7 @@ fn part(nth: usize, told: &Value) -> Result<SubtaskSpec, String> {
 }
 
 /// Finds the JSON in what an agent said: all of it, or what is between the first and the last bracket.
-fn json_in(answer: &str) -> Option<Value> {
+pub(super) fn json_in(answer: &str) -> Option<Value> {
     let between = |open: char, close: char| {
         let (from, to) = (answer.find(open)?, answer.rfind(close)?);
         serde_json::from_str(answer.get(from..=to)?).ok()
@@ -171,13 +238,19 @@ mod tests {
         3. Test the security of all endpoints\n4. Measure the performance of the full integration";
 
     fn of(text: &str, pattern: Option<Pattern>) -> Plan {
-        plan(&Task::from_text(text), text, Wanted { pattern }, &Settings::default(), Stamp::from_millis(0))
+        plan(
+            &Task::from_text(text),
+            text,
+            &Wanted { pattern, ..Wanted::default() },
+            &Settings::default(),
+            Stamp::from_millis(0),
+        )
     }
 
     #[test]
     fn a_plain_sentence_is_one_step_with_its_own_words() {
         let made = of("Fix the typo", None);
-        assert_eq!((made.pattern, made.steps), (command::Pattern::Direct, vec![step(1, "Fix the typo")]));
+        assert_eq!((made.pattern, made.steps), (Pattern::Direct, vec![step(1, "Fix the typo")]));
         assert_eq!(made.decision.should_delegate, Some(false));
         assert_eq!(made.decision.extra[PLANNED_BY], BUILT_IN);
     }
@@ -191,7 +264,7 @@ mod tests {
         assert!(first.prompt.starts_with("Design the async database schema\n\nDo only this."), "{first:?}");
         assert!(first.prompt.ends_with("integration"), "every step knows the whole");
         assert_eq!(of(LONG, Some(Pattern::Direct)).steps, [step(1, LONG)]);
-        assert_eq!(of(LONG, Some(Pattern::Sequential)).pattern, command::Pattern::Sequential);
+        assert_eq!(of(LONG, Some(Pattern::Sequential)).pattern, Pattern::Sequential);
     }
 
     #[test]
@@ -206,10 +279,43 @@ mod tests {
             {\"title\":\"Two\",\"description\":\"Do two\",\"dependencies\":[\"x\"],\"agent\":\"codex\"}]}\n```";
         let made = answered(of("Do it", None), "claude", told, "Do it").unwrap();
         assert_eq!(made.decision.extra[PLANNED_BY], "claude");
-        assert_eq!(made.pattern, command::Pattern::Parallel);
+        assert_eq!(made.pattern, Pattern::Parallel);
         let told: Vec<_> = made.steps.iter().map(|step| (step.id.as_str(), step.agent.as_deref())).collect();
         assert_eq!(told, [("x", None), ("st-2", Some("codex"))]);
         assert!(made.steps[1].prompt.starts_with("Do two\n"));
+    }
+
+    #[test]
+    fn a_pattern_that_makes_its_own_steps_is_taken_whole_by_wish_or_by_decision() {
+        let made = of("Pick a queue", Some(Pattern::Debate));
+        let ids: Vec<_> = made.steps.iter().map(|step| step.id.as_str()).collect();
+        assert_eq!(
+            (made.pattern, ids),
+            (Pattern::Debate, vec!["for-1", "against-1", "for-2", "against-2", "synthesis"])
+        );
+        assert_eq!(made.decision.subtasks.len(), 5, "what is shown is what is started");
+        assert_eq!(of("Pick a queue", None).pattern, Pattern::Direct, "nobody asked for it");
+        let long = format!("{LONG}\nDiscuss, evaluate and compare the options and alternatives.");
+        let made = of(&long, None);
+        assert_eq!((made.pattern, made.steps.len()), (Pattern::Debate, 5), "{:?}", made.decision.reasoning);
+    }
+
+    #[test]
+    fn a_pattern_that_nobody_knows_is_parallel_in_a_plan_and_that_is_said() {
+        let told = "{\"pattern\":\"swarm\",\"subtasks\":[{\"title\":\"One\"},{\"title\":\"Two\"}]}";
+        let made = answered(of("Do it", None), "claude", told, "Do it").unwrap();
+        assert_eq!(made.pattern, Pattern::Parallel);
+        let warned: Vec<_> = warnings(&made.decision).collect();
+        assert_eq!(
+            warned,
+            [
+                "There is no pattern \"swarm\", so its steps go in parallel. There are parallel, sequential, debate, \
+              review, ensemble, direct."
+            ]
+        );
+        let told = told.replace("swarm", "Sequential");
+        let made = answered(of("Do it", None), "claude", &told, "Do it").unwrap();
+        assert_eq!((made.pattern, warnings(&made.decision).count()), (Pattern::Sequential, 0));
     }
 
     #[test]

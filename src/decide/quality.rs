@@ -19,6 +19,14 @@ pub struct Evidence {
     pub judged: Option<f64>,
 }
 
+impl Evidence {
+    /// Returns whether there is anything that speaks for or against it by itself.
+    fn has_checks(&self) -> bool {
+        let Self { errors, warnings, artifacts, tests, .. } = self;
+        *errors > 0 || *warnings > 0 || artifacts.expected || artifacts.claimed > 0 || tests.is_some()
+    }
+}
+
 /// How the work ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ending {
@@ -82,7 +90,9 @@ pub fn quality(evidence: &Evidence) -> Quality {
     let judged = evidence.judged.filter(|judged| judged.is_finite()).map(|judged| judged.clamp(0.0, 100.0));
     let mut score = checked;
     if let Some(judged) = judged {
-        score = f64::midpoint(checked, judged).min(checked + LIFT);
+        // Where nothing can be checked there is only what the judge says.
+        let alone = !evidence.has_checks();
+        score = if alone { judged } else { f64::midpoint(checked, judged).min(checked + LIFT) };
         reasons.push(format!("judged {}", judged.round()));
     }
     let best = match evidence.ending {
@@ -192,6 +202,7 @@ mod tests {
     #[case::one_of_many_tests_fails(Evidence { tests: Some(Tests { passed: 999, failed: 1 }), ..CLEAN }, 85)]
     #[case::all_tests_fail(Evidence { tests: Some(Tests { passed: 0, failed: 3 }), ..CLEAN }, 50)]
     #[case::judged_lower(Evidence { judged: Some(60.0), ..CLEAN }, 80)]
+    #[case::only_judged(Evidence { judged: Some(40.0), ..Evidence::default() }, 40)]
     #[case::praised_beyond_evidence(Evidence { errors: 9, judged: Some(100.0), ..CLEAN }, 55)]
     #[case::judged_absurdly(Evidence { judged: Some(f64::NAN), ..CLEAN }, 100)]
     #[case::judged_beyond_the_scale(Evidence { judged: Some(-900.0), ..CLEAN }, 50)]

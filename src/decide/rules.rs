@@ -124,7 +124,7 @@ pub fn refusal(verdicts: &[Verdict]) -> Option<&Verdict> {
     verdicts.iter().find(|verdict| verdict.force == Force::Enforced)
 }
 
-pub use hierarchy::{level, stays_with};
+pub use hierarchy::{level, role, stays_with};
 
 #[cfg(test)]
 #[path = "rules_tests.rs"]

@@ -161,6 +161,12 @@ pub struct Patterns {
     pub default: Pattern,
     /// Words that speak for a pattern, beside the built-in ones.
     pub hints: BTreeMap<Pattern, Vec<String>>,
+    /// How many rounds a debate has, its synthesis included.
+    pub debate_rounds: u32,
+    /// How often something is reviewed at most.
+    pub review_rounds: u32,
+    /// How many answers an ensemble gives.
+    pub ensemble_answers: u32,
 }
 
 impl Default for Patterns {
@@ -175,6 +181,9 @@ impl Default for Patterns {
                 (Pattern::Review, words(&["create", "write", "draft", "review"])),
                 (Pattern::Ensemble, words(&["validate", "verify", "critical"])),
             ]),
+            debate_rounds: 3,
+            review_rounds: 3,
+            ensemble_answers: 3,
         }
     }
 }

@@ -43,6 +43,7 @@ pub struct Delegate {
     pub pattern: Option<Pattern>,
     pub depth: Option<u32>,
     pub agents: Option<u32>,
+    pub rounds: Option<u32>,
     pub budget: Option<u64>,
     pub dry_run: bool,
 }
@@ -75,13 +76,11 @@ fn words(typed: &str) -> impl Iterator<Item = &str> {
 }
 
 fn delegate(rest: &[&str]) -> Result<Delegate, String> {
-    let known = ["--pattern", "--depth", "--agents", "--budget", "--dry-run", "--agent"];
+    let known = ["--pattern", "--depth", "--agents", "--rounds", "--budget", "--dry-run", "--agent"];
     let given = Given::read("/delegate", &known, rest)?;
     let pattern = |name: String| {
-        Pattern::from_name(&name).ok_or_else(|| {
-            let all: Vec<&str> = Pattern::ALL.iter().map(|pattern| pattern.as_str()).collect();
-            format!("{name:?} is no pattern. There are {}.", all.join(", "))
-        })
+        Pattern::from_name(&name)
+            .ok_or_else(|| format!("{name:?} is no pattern. There are {}.", Pattern::names()))
     };
     let depth = given.number("--depth", "depth")?;
     if let Some(depth) = depth.filter(|depth| !(1..=5).contains(depth)) {
@@ -91,6 +90,7 @@ fn delegate(rest: &[&str]) -> Result<Delegate, String> {
         pattern: given.value("--pattern").map(pattern).transpose()?,
         depth,
         agents: given.number("--agents", "number of agents")?,
+        rounds: given.number("--rounds", "number of rounds")?,
         budget: given.number("--budget", "number of tokens")?,
         agent: given.value("--agent"),
         dry_run: given.has("--dry-run"),
@@ -241,6 +241,7 @@ impl Delegate {
             ("--pattern", self.pattern.map(|pattern| pattern.to_string())),
             ("--depth", self.depth.map(|depth| depth.to_string())),
             ("--agents", self.agents.map(|agents| agents.to_string())),
+            ("--rounds", self.rounds.map(|rounds| rounds.to_string())),
             ("--budget", self.budget.map(|budget| budget.to_string())),
             ("--agent", self.agent.clone()),
         ];
@@ -314,7 +315,7 @@ mod tests {
     #[case("/delegate -b much x", "\"much\" is no number of tokens.")]
     #[case(
         "/delegate --force x",
-        "/delegate knows no --force. It takes --pattern, --depth, --agents, --budget, --dry-run, --agent."
+        "/delegate knows no --force. It takes --pattern, --depth, --agents, --rounds, --budget, --dry-run, --agent."
     )]
     #[case("/direct", "/direct needs a task.")]
     #[case("/delegation hint", "/delegation hint needs a task.")]

@@ -8,9 +8,11 @@
 
 mod answering;
 mod beside;
+mod callbacks;
 mod carry;
 mod cut;
 mod desk;
+mod limits;
 mod log;
 mod news;
 mod returned;
@@ -93,11 +95,14 @@ pub struct Driver {
     inputs: VecDeque<Input>,
     /// Sessions of the last engine that could not be looked at yet.
     unseen: BTreeSet<SessionId>,
+    /// How far each session's file of hook records was taken over.
+    hooks_read: BTreeMap<String, u64>,
     /// What sweeps came to: each is made on a thread of its own, as what does not end can take it long.
     swept: (Sender<Report>, Receiver<Report>),
     /// Until when each provider takes nothing more, as their agents told.
     limited: BTreeMap<String, Stamp>,
     trees: trees::Trees,
+    callers: callbacks::Callers,
     /// Some agent printed more than is read in one turn.
     behind: bool,
     watch: Watch,
@@ -182,9 +187,11 @@ impl Driver {
             timers: BTreeMap::new(),
             inputs: VecDeque::new(),
             unseen: BTreeSet::new(),
+            hooks_read: BTreeMap::new(),
             swept: channel(),
             limited,
             trees: trees::Trees::default(),
+            callers: callbacks::Callers::new(watch.bell()),
             behind: false,
             watch,
             rang: true,
@@ -271,6 +278,7 @@ impl Driver {
         self.last_tidy = Some(Instant::now());
         self.renew_config();
         self.tell_tasks();
+        self.hear_callers();
         let kernel = &self.kernel;
         self.timers.retain(|key, (_, epoch)| kernel.awaits(key, *epoch));
         let now = now();

@@ -28,6 +28,7 @@ mod schedule;
 mod settle;
 pub mod spec;
 pub mod state;
+mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -68,6 +69,11 @@ pub struct Kernel {
     known: BTreeMap<CommandId, Known>,
     /// The known commands, the oldest first.
     order: VecDeque<(Stamp, CommandId)>,
+    /// The ids of what hooks recorded, the oldest first: told twice, it is written down once.
+    #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
+    hooked: VecDeque<String>,
+    #[serde(skip)]
+    hooked_ids: BTreeSet<String>,
     #[serde(skip)]
     index: Index,
     #[serde(skip)]
@@ -89,11 +95,13 @@ struct Saved {
     pending: BTreeMap<CommandId, Pending>,
     known: BTreeMap<CommandId, Known>,
     order: VecDeque<(Stamp, CommandId)>,
+    #[serde(default)]
+    hooked: VecDeque<String>,
 }
 
 impl From<Saved> for Kernel {
     fn from(saved: Saved) -> Self {
-        let Saved { seq, at, boot, limits, settings, delegations, pending, known, order } = saved;
+        let Saved { seq, at, boot, limits, settings, delegations, pending, known, order, hooked } = saved;
         let governing = settings.as_ref().map(Governing::of).unwrap_or_default();
         let mut kernel = Self {
             seq,
@@ -106,6 +114,8 @@ impl From<Saved> for Kernel {
             pending,
             known,
             order,
+            hooked_ids: hooked.iter().cloned().collect(),
+            hooked,
             index: Index::default(),
             brief: Brief::default(),
         };
@@ -186,6 +196,11 @@ impl Kernel {
     /// Returns what became of a command; `None` for one that was never given, or long ago.
     pub fn outcome(&self, id: &CommandId) -> Option<&CommandOutcome> {
         self.known.get(id).map(|known| &known.outcome)
+    }
+
+    /// Returns whether what a hook recorded was written down already.
+    pub fn has_hooked(&self, id: &str) -> bool {
+        self.hooked_ids.contains(id)
     }
 
     /// Returns what is remembered of a command; `None` for one that was never given, or long ago.

@@ -62,6 +62,19 @@ impl Arena {
         self.count
     }
 
+    /// Returns how many slots there are, used or not.
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Returns the nodes of some slots.
+    pub fn slice(&self, from: usize, most: usize) -> impl Iterator<Item = (NodeIx, &Node)> {
+        let first = u32::try_from(from).unwrap_or(u32::MAX);
+        (first..).zip(self.slots.iter().skip(from).take(most)).filter_map(|(slot, place)| {
+            place.node.as_deref().map(|node| (NodeIx { slot, generation: place.generation }, node))
+        })
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (NodeIx, &Node)> {
         (0u32..).zip(&self.slots).filter_map(|(slot, place)| {
             place.node.as_deref().map(|node| (NodeIx { slot, generation: place.generation }, node))

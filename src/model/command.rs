@@ -12,6 +12,8 @@ use super::key::{NodeKey, SourceId};
 use super::time::Stamp;
 use super::worktree::Isolation;
 
+pub use super::pattern::Pattern;
+
 /// Something that a person or a program wants done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -182,30 +184,6 @@ pub struct Spec {
     pub subtasks: Vec<StepSpec>,
 }
 
-/// How the steps of a delegation hang together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pattern {
-    /// As their dependencies say.
-    #[default]
-    Parallel,
-    /// One after the other, each with the result of the one before.
-    Sequential,
-    /// One step.
-    Direct,
-}
-
-impl Pattern {
-    /// Returns the pattern's name on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Parallel => "parallel",
-            Self::Sequential => "sequential",
-            Self::Direct => "direct",
-        }
-    }
-}
-
 /// The step that a nested delegation hangs under.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -231,9 +209,34 @@ pub struct StepSpec {
     pub role: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<SubtaskId>,
+    /// Whether it is done at all; else it is left out, and what depends on it goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub when: Option<When>,
+    /// Whether its answer is a verdict on what it depends on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judges: Option<Judges>,
     /// In place of the delegation's limit for a step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
+}
+
+/// A condition on the verdict of a step before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct When {
+    pub step: SubtaskId,
+    /// What its verdict must be.
+    pub approved: bool,
+}
+
+/// What a step that judges is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Judges {
+    /// Whether it is good as it is, and what it is worth.
+    Approval,
+    /// Only what it is worth.
+    Score,
 }
 
 /// The limits of one delegation.
@@ -296,6 +299,23 @@ pub struct ApprovedStep {
     /// In place of the proposed one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+}
+
+impl ApprovedStep {
+    /// Returns a proposed step with what a person changed of it; another title is another task.
+    pub fn changed(&self, proposed: &StepSpec) -> StepSpec {
+        let mut step = proposed.clone();
+        if let Some(title) = self.title.as_ref().filter(|title| !title.trim().is_empty()) {
+            let old = proposed.title.as_deref().filter(|old| !old.is_empty());
+            step.prompt = match old.and_then(|old| proposed.prompt.strip_prefix(old)) {
+                Some(rest) => format!("{title}{rest}"),
+                None => format!("{title}\n\n{}", proposed.prompt),
+            };
+            step.title = Some(title.clone());
+        }
+        step.agent = self.agent.clone().or(step.agent);
+        step
+    }
 }
 
 /// The ways to write it: a step with its changes, or its id alone.

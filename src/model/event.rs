@@ -134,6 +134,7 @@ events! {
     "engine:recovered" => EngineRecovered(p::EngineTurn),
     "engine:stopped" => EngineStopped(p::EngineTurn),
     "settings:changed" => SettingsChanged(p::SettingsChanged),
+    "hook:recorded" => HookRecorded(Box<p::HookRecorded>),
 }
 
 /// An event's name and its data, untouched.
@@ -299,7 +300,7 @@ mod tests {
 
     #[test]
     fn every_name_in_the_table_round_trips_through_its_own_payload() {
-        let ids = r#"{"delegationId":"d","subtaskId":"s","sessionId":"x","agentId":"a","commandId":"c","questionId":"q","taskId":"t","provider":"p"}"#;
+        let ids = r#"{"delegationId":"d","subtaskId":"s","sessionId":"x","agentId":"a","commandId":"c","questionId":"q","taskId":"t","provider":"p","id":"h","kind":"called","session":"n"}"#;
         let data = RawValue::from_string(ids.into()).unwrap();
         for name in NAMES {
             let body = Body::read(name, &data);

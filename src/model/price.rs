@@ -64,6 +64,12 @@ impl Prices {
         Ok(self)
     }
 
+    /// Returns how many models have a price.
+    #[expect(clippy::len_without_is_empty, reason = "a table without models is of no use to anybody")]
+    pub fn len(&self) -> usize {
+        self.models.len()
+    }
+
     /// Returns what a message cost, if its model has a price and its tokens are known.
     pub fn cost(&self, report: &UsageReport) -> Option<Usd> {
         self.of(report.model.as_deref()?)?.cost(report)

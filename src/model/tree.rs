@@ -6,6 +6,7 @@
 //! depth, and a change costs what changed and the depth. Nothing here recurses: a hostile file may hang
 //! a hundred thousand nodes in one chain.
 
+pub mod sieve;
 pub mod sift;
 
 use std::collections::{HashMap, HashSet};
@@ -319,6 +320,11 @@ fn position(model: &Model, ix: NodeIx) -> Option<usize> {
 struct Sizes(Vec<usize>);
 
 impl Sizes {
+    /// So many sizes of nothing.
+    fn zeros(count: usize) -> Self {
+        Self(vec![0; count])
+    }
+
     fn len(&self) -> usize {
         self.0.len()
     }

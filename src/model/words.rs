@@ -11,6 +11,9 @@ use super::status::{StatusWord, WORDS};
 /// The word for a process that is there, and of which nothing more is known.
 pub const ALIVE: &str = "alive";
 
+/// Stands before a word that a hook said, wherever it was written down: who else speaks of that agent knows better.
+pub const HOOK: &str = "hook:";
+
 /// Which field of a source a status word stood in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Field {
@@ -26,6 +29,7 @@ pub enum Field {
 
 /// Returns what a word means in its place.
 pub fn meaning(source: SourceKind, field: Field, word: &str) -> StatusWord {
+    let word = word.strip_prefix(HOOK).unwrap_or(word);
     if source == SourceKind::Engine
         && let Some((canonical, _)) = WORDS.iter().find(|(_, name)| *name == word)
     {

@@ -1,6 +1,7 @@
 //! What can be known of one process from outside: what was started, where it works, who waits for it.
 
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use super::tree::{self, Process};
 
@@ -34,6 +35,11 @@ pub fn known(pid: u32) -> Option<Known> {
 /// Returns the folder that a process works in, where the system lets us see it.
 pub fn folder(pid: u32) -> Option<PathBuf> {
     tree::folder(pid)
+}
+
+/// Returns when a process began, to about a second, where the system tells.
+pub fn began(process: Process) -> Option<SystemTime> {
+    tree::began(process)
 }
 
 /// Returns the files that a process has open, where the system lets us see them.
@@ -88,6 +94,8 @@ mod tests {
         assert_eq!(found.parent, std::process::id());
         assert_eq!(folder(child.id()), Some(folder_of_it.path().canonicalize().unwrap()));
         assert!(open_files(child.id()).contains(&open.canonicalize().unwrap()));
+        let age = SystemTime::now().duration_since(began(found.process).unwrap()).unwrap_or_default();
+        assert!(age < std::time::Duration::from_secs(60), "{age:?}");
         assert!(!is_inside(found.process));
         assert!(is_inside(tree::process(std::process::id()).unwrap()));
         child.kill().unwrap();

@@ -16,7 +16,7 @@ mod system;
 mod system;
 
 pub use system::{all, arguments, children, cpu_of_children, environment, look};
-pub(super) use system::{folder, open_files, pids, seat};
+pub(super) use system::{began, folder, open_files, pids, seat};
 
 /// The environment variable by which a process is known to belong to a session of ours.
 pub const MARK: &str = "QUARTERDECK_SESSION";

@@ -1,6 +1,7 @@
 //! The one client of the interface, for every command and every screen: over the socket of a folder, or over TCP
 //! with its token. It is made to be asked again: the same key never acts twice.
 
+pub mod brief;
 mod events;
 mod remote;
 mod wire;
@@ -294,6 +295,11 @@ impl Blocking {
     /// Asks for something.
     pub fn get(&self, path: &str) -> Result<Reply, ClientError> {
         self.runtime.block_on(self.client.get(path))
+    }
+
+    /// Asks about something; it may be asked again.
+    pub fn post(&self, path: &str, key: &str, body: &impl Serialize) -> Result<Reply, ClientError> {
+        self.runtime.block_on(self.client.post(path, key, body))
     }
 
     /// Puts something in the place of what is there.

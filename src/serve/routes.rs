@@ -2,8 +2,10 @@
 
 mod control;
 mod decide;
+mod hook;
 mod log;
 pub(super) mod past;
+mod planner;
 mod query;
 mod settings;
 mod start;
@@ -48,6 +50,7 @@ fn table() -> Vec<Route> {
         ("GET", "/api/delegation/hint/{task}", get(decide::quick)),
         ("POST", "/api/delegation/check", post(decide::check)),
         ("POST", "/api/delegation/start", post(start::start)),
+        ("POST", "/api/hook/record", post(hook::record)),
         ("GET", "/api/delegation/{id}", get(query::one)),
         ("GET", "/api/delegation/{id}/explain", get(query::explain)),
         ("GET", "/api/delegation/{id}/subtask/{subtask}/explain", get(query::explain_step)),

@@ -4,17 +4,25 @@
 //! explain. Older versions name it by a hash of the path, which is no way back: of such a chat the folder is known
 //! only where the chat says it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::trails::file::{plain_file, stamped};
 use super::trails::tool::{Homes, Sort, Tool};
 use crate::agent::gemini::{Chat, Document};
+use crate::agent::skim::Skim;
 use crate::agent::trail::Trail;
 use crate::model::key::SourceKind;
+use crate::model::time::Stamp;
+
+/// A chat says within its first bytes whose it is.
+const HEAD: u64 = 64 * 1024;
 
 /// What is known of Gemini's files.
 pub struct Gemini {
@@ -53,7 +61,7 @@ impl Tool for Gemini {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn root(&self) -> &Path {
@@ -110,6 +118,41 @@ impl Tool for Gemini {
         // No process is known by this.
         false
     }
+}
+
+/// Returns the sessions that were worked on in a folder since then; those of its agents are not among them.
+pub fn worked_on(homes: &Homes, folder: &Path, since: Stamp) -> Vec<String> {
+    let Some(mut tool) = Gemini::new(homes) else { return Vec::new() };
+    tool.look_around();
+    let list = |folder: &Path| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_it = |project: &PathBuf| {
+        let name = project.file_name().and_then(OsStr::to_str);
+        name.and_then(|name| tool.workspace(name)).as_deref() == Some(folder)
+    };
+    let chats = list(&tool.root).filter(is_it).flat_map(|project| list(&project.join("chats")));
+    let is_since = |path: &PathBuf| {
+        let written = plain_file(path).map(|meta| stamped(&meta).modified / 1_000_000);
+        tool.sort(path, false) == Sort::Trail && written.is_some_and(|written| written >= since.millis())
+    };
+    let mut sessions: Vec<String> = chats.filter(is_since).filter_map(|chat| session_of(&chat)).collect();
+    // One that was taken up again may have another file.
+    sessions.sort_unstable();
+    sessions.dedup();
+    sessions
+}
+
+/// Returns which session a chat is of, as it begins.
+fn session_of(chat: &Path) -> Option<String> {
+    let mut head = Vec::new();
+    fs::File::open(chat).ok()?.take(HEAD).read_to_end(&mut head).ok()?;
+    let mut session = None;
+    // What comes after may be cut.
+    let _ = Skim::new(&head).members(|name, value| {
+        let value = value.raw()?;
+        session = if name == b"sessionId" { value.text().map(Cow::into_owned) } else { session.take() };
+        Some(())
+    });
+    session
 }
 
 /// Older versions write a chat as one document.

@@ -8,6 +8,7 @@ mod subtask;
 
 use std::sync::Arc;
 
+use super::hooked;
 use crate::model::anomaly::{Anomaly, Misfit};
 use crate::model::command::CommandFact;
 use crate::model::event::{Body, Event, payload as p};
@@ -108,6 +109,7 @@ impl Teller<'_> {
             | Body::EngineStopped(_)
             | Body::ProviderLimited(_)
             | Body::SettingsChanged(_)) => self.tell_around(body),
+            Body::HookRecorded(data) => hooked::facts(&data, self.source, Some(self.at), self.seq, self.out),
             // A newer engine's event keeps its place, and a person can see that it was there.
             Body::Unknown(raw) | Body::Unreadable(raw) => self.about(About::Anomaly(Anomaly {
                 misfit: Misfit::Unreadable,

@@ -60,6 +60,16 @@ struct Known {
     newest: i64,
 }
 
+/// Returns the sessions that were worked on in a folder since then; those of its agents are not among them.
+pub fn worked_on(homes: &Homes, folder: &Path, since: Stamp) -> Vec<String> {
+    let Some(data) = &homes.data else { return Vec::new() };
+    let mut database = Database::new(data.join("opencode/opencode.db"));
+    if !database.is_there() || database.has_changed().is_err() {
+        return Vec::new();
+    }
+    database.worked_on(folder, since).unwrap_or_default()
+}
+
 /// How far the messages were told.
 #[derive(Debug, Default)]
 struct Progress {
@@ -93,7 +103,8 @@ impl OpenCode {
     /// Tells what the database has that was not told.
     fn read(&mut self, batch: &mut Batch) -> Result<(), String> {
         let is_first = !self.progress.has_begun;
-        if !self.database.has_changed()? && self.progress.first.is_none() && !is_first {
+        let has_changed = self.database.has_changed()?;
+        if !self.database.is_open() || (!has_changed && self.progress.first.is_none() && !is_first) {
             return Ok(());
         }
         self.database.begin()?;

@@ -1,17 +1,19 @@
 //! The coding agents that run on this machine now, as the system shows them.
 //!
 //! A process is matched to the session that it works on by what it says of itself: the files that it has open,
-//! the session that its command line names; and, through the process number, by what the agent's own registry
-//! says. What no source else knows is a node by itself while it lives. What our engine's hosts run is theirs.
+//! the session that its command line names; through the process number, by what the agent's own registry says;
+//! and, where it is the only one of its tool in a folder, by what was worked on there since it started. What no source else knows is a node by itself while it lives. What our engine's hosts run is theirs.
 
 mod program;
+mod sessions;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use super::feed::{Batch, Feed};
+use super::trails::tool::Homes;
 use crate::model::fact::{Description, Fact, NodeFact, SourceFact, StatusReport};
 use crate::model::key::{Keys, NodeKey, SourceId, SourceKind};
 use crate::model::name::Name;
@@ -44,6 +46,8 @@ pub enum Scope {
 pub struct Processes {
     source: SourceId,
     scope: Scope,
+    /// Where the tools keep their sessions.
+    homes: Homes,
     is_open: bool,
     looked: Option<Stamp>,
     /// Those that are agents, by number.
@@ -57,6 +61,8 @@ pub struct Processes {
 struct Agent {
     process: Process,
     program: Program,
+    /// Where it works.
+    folder: Option<PathBuf>,
     keys: Keys,
     /// What was last told of it.
     told: Option<(bool, bool)>,
@@ -66,8 +72,9 @@ struct Agent {
 
 impl Processes {
     /// Will look for processes; nothing is looked at yet.
-    pub fn new(scope: Scope, source: SourceId) -> Self {
-        Self { source, scope, is_open: false, looked: None, agents: HashMap::new(), others: HashMap::new() }
+    pub fn new(scope: Scope, homes: Homes, source: SourceId) -> Self {
+        let (agents, others) = (HashMap::new(), HashMap::new());
+        Self { source, scope, homes, is_open: false, looked: None, agents, others }
     }
 
     fn look(&mut self, now: Stamp, batch: &mut Batch) {
@@ -141,7 +148,14 @@ impl Processes {
         batch: &mut Batch,
     ) {
         let keys = Keys::from(key(process));
-        let mut agent = Agent { process, program, keys, told: None, is_matched: false };
+        let mut agent = Agent {
+            process,
+            program,
+            folder: folder.map(Path::to_owned),
+            keys,
+            told: None,
+            is_matched: false,
+        };
         agent.find_session();
         let describe = Description {
             // Whoever knows the session knows a better title, and nobody the folder.
@@ -158,6 +172,13 @@ impl Processes {
         let tell = |what| Fact::node(self.source, None, agent.keys.clone(), what);
         batch.facts.extend(said.into_iter().map(tell));
         self.agents.insert(process.pid, agent);
+    }
+
+    /// Returns whether no other process of its tool works where this one does: what happens there is its work.
+    fn is_alone(&self, pid: u32) -> bool {
+        let Some(this) = self.agents.get(&pid) else { return false };
+        let is_like = |other: &&Agent| other.program.tool == this.program.tool && other.folder == this.folder;
+        self.agents.values().filter(is_like).count() == 1
     }
 
     /// Returns who is above a process: an agent that is known, or one of our hosts.
@@ -181,8 +202,9 @@ impl Processes {
 
     /// Tells whether an agent's process works or is stopped, and the session that it turned out to work on.
     fn tell_state(&mut self, pid: u32, now: Stamp, batch: &mut Batch) {
+        let is_alone = self.is_alone(pid);
         let Some(agent) = self.agents.get_mut(&pid) else { return };
-        let found = agent.find_session();
+        let found = agent.find_session() || (is_alone && agent.find_in_folder(&self.homes));
         let is_stopped = tree::look(pid).is_some_and(|seen| seen.life == Life::Stopped);
         let state = (is_stopped, about::is_foreground_job(pid));
         if agent.told == Some(state) && !found {
@@ -229,10 +251,24 @@ impl Agent {
         else {
             return false;
         };
+        self.matched(session);
+        true
+    }
+
+    /// Looks for the session by what happened in its folder; returns whether it was found just now.
+    fn find_in_folder(&mut self, homes: &Homes) -> bool {
+        let began = about::began(self.process).and_then(|began| began.duration_since(UNIX_EPOCH).ok());
+        let began = began.and_then(|began| i64::try_from(began.as_millis()).ok()).map(Stamp::from_millis);
+        let (Some(folder), Some(began), false) = (&self.folder, began, self.is_matched) else { return false };
+        let Some(session) = sessions::only_one(homes, self.program.tool, folder, began) else { return false };
+        self.matched(session);
+        true
+    }
+
+    fn matched(&mut self, session: Arc<str>) {
         let tool: Arc<str> = self.program.tool.into();
         self.keys.more.push(NodeKey::CliSession(tool, session));
         self.is_matched = true;
-        true
     }
 
     fn running(&self, is_foreground: bool, is_alive: bool) -> Running {

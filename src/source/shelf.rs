@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime};
 use super::document::{Document, Found};
 use super::pages::{Page, Pages};
 use super::tail::{Piece, Tail, Tailed};
+use super::trails::file::{plain_file, stamped};
 use super::watch::FILES_TOO;
 use crate::model::fact::SourceState;
 use crate::model::time::Stamp;
@@ -89,10 +90,13 @@ impl Shelf {
     /// Returns how well it can be read: the worst of its files.
     pub fn state(&self, now: Stamp) -> SourceState {
         let named = |path: &str, what: &str| format!("{path}: {what}").into();
-        let bad = self.readers.iter().filter_map(|(path, reader)| Some((path, reader.bad.as_ref()?)));
-        let mut bad = bad.filter(|(_, (since, _))| now.since(*since) >= GRACE);
-        if let Some((path, (since, what))) = bad.next() {
+        let bad = || self.readers.iter().filter_map(|(path, reader)| Some((path, reader.bad.as_ref()?)));
+        if let Some((path, (since, what))) = bad().find(|(_, (since, _))| now.since(*since) >= GRACE) {
             return SourceState::Corrupt { since: *since, what: named(path, what) };
+        }
+        // Who looks only once must hear of it too.
+        if let Some((path, (_, what))) = bad().find(|(path, _)| self.pages.object(path).is_none()) {
+            return SourceState::Partial { what: named(path, &format!("{what}; it was written just now")) };
         }
         let mut odd = self.readers.iter().filter_map(|(path, reader)| Some((path, reader.warning.as_ref()?)));
         match odd.next() {
@@ -238,9 +242,15 @@ impl Reader {
         }
     }
 
+    /// Returns when it was last written: one that lies there broken is nobody's half-written one.
+    fn written(&self, now: Stamp) -> Stamp {
+        let written = plain_file(self.path()).map(|meta| stamped(&meta).modified / 1_000_000);
+        written.map_or(now, |written| Stamp::from_millis(written).min(now))
+    }
+
     /// Notes that it cannot be read; its page stays as it is.
     fn fail(&mut self, what: String, now: Stamp) -> bool {
-        let since = self.bad.take().map_or(now, |(since, _)| since);
+        let since = self.bad.take().map_or_else(|| self.written(now), |(since, _)| since);
         self.bad = Some((since, what));
         false
     }

@@ -111,6 +111,26 @@ impl StateFolder {
         Ok(self.inbox_dir().join(format!("{}.jsonl", safe(session)?)))
     }
 
+    /// `hooks/`
+    pub fn hooks_dir(&self) -> PathBuf {
+        self.root.join("hooks")
+    }
+
+    /// `hooks/<agent's session>.json`: what its hooks know between two calls.
+    pub fn hook_desk(&self, session: &str) -> Result<PathBuf> {
+        Ok(self.hooks_dir().join(format!("{}.json", safe(session)?)))
+    }
+
+    /// `holds/`
+    pub fn holds_dir(&self) -> PathBuf {
+        self.root.join("holds")
+    }
+
+    /// `holds/<agent's session>.json`: what a person wants of a session that no engine runs.
+    pub fn hold_file(&self, session: &str) -> Result<PathBuf> {
+        Ok(self.holds_dir().join(format!("{}.json", safe(session)?)))
+    }
+
     /// `env/<delegation>.json`: the variables that its agents get, which belong into no journal.
     pub fn env_file(&self, delegation: &str) -> Result<PathBuf> {
         Ok(self.root.join("env").join(format!("{}.json", safe(delegation)?)))

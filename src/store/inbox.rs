@@ -16,6 +16,7 @@ use super::line::{LONGEST_DRAFT, entry, read_entry};
 use super::lines::Lines;
 use super::views::replace;
 use crate::model::id::CommandId;
+use crate::model::time::Stamp;
 
 /// What waits in the inbox.
 #[derive(Debug, Default)]
@@ -110,6 +111,10 @@ pub fn record(
     let mut line = entry(id, record)?;
     small_enough(id, line.len())?;
     let mut file = disk.append_alone(&path).map_err(failed())?;
+    if disk.stat(&path).map_err(failed())?.is_none() {
+        // It was swept away while this waited for it.
+        file = disk.append_alone(&path).map_err(failed())?;
+    }
     let len = disk.stat(&path).map_err(failed())?.map_or(0, |stat| stat.len);
     if ends_torn(disk, &path, len).map_err(failed())? {
         line.insert(0, b'\n');
@@ -118,6 +123,47 @@ pub fn record(
     file.sync_data().map_err(failed())?;
     // Its name may be new, or may not have reached the disk when it was: cheap if there is nothing to do.
     disk.sync_dir(&folder.inbox_dir()).map_err(failed())
+}
+
+/// Returns the sessions of which records wait.
+pub fn sessions(disk: &dyn Disk, folder: &StateFolder) -> Result<Vec<String>> {
+    let inbox = folder.inbox_dir();
+    let names = disk.list(&inbox).map_err(Error::io("list", &inbox))?;
+    let waits = |session: &str| {
+        let path = folder.hook_file(session).ok()?;
+        disk.stat(&path).ok()?.filter(|stat| stat.len > 0)
+    };
+    let sessions = names.iter().filter_map(|name| name.strip_suffix(".jsonl"));
+    Ok(sessions.filter(|session| waits(session).is_some()).map(str::to_owned).collect())
+}
+
+/// Empties a session's file once all up to `upto` is journalled; returns whether it did, since more may have come.
+///
+/// It is emptied, not removed: a hook that waits for its lock would write to a file without a name.
+pub fn taken(disk: &dyn Disk, folder: &StateFolder, session: &str, upto: u64) -> Result<bool> {
+    let path = folder.hook_file(session)?;
+    let failed = || Error::io("empty", &path);
+    let mut file = disk.append_alone(&path).map_err(failed())?;
+    let len = disk.stat(&path).map_err(failed())?.map_or(0, |stat| stat.len);
+    if len == upto {
+        file.truncate(0).map_err(failed())?;
+    }
+    Ok(len == upto)
+}
+
+/// Removes what a session left whose files nobody touched since `before`; for where no engine ever runs.
+pub fn sweep(disk: &dyn Disk, folder: &StateFolder, before: Stamp) {
+    for place in [folder.inbox_dir(), folder.hooks_dir(), folder.holds_dir()] {
+        for name in disk.list(&place).unwrap_or_default() {
+            let path = place.join(&name);
+            let is_old = || disk.stat(&path).ok().flatten().is_some_and(|stat| stat.modified < before);
+            let is_hooks = name.strip_suffix(".jsonl").is_some() || place != folder.inbox_dir();
+            // What cannot be removed is looked at again the next time.
+            if is_hooks && is_old() {
+                let _ = disk.remove(&path);
+            }
+        }
+    }
 }
 
 /// Reads a session's records from an offset on; a line that is not finished waits for the next time.

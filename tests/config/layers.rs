@@ -20,6 +20,9 @@ fn value(kind: Kind) -> BoxedStrategy<Value> {
                 .prop_map(|hints| json!(hints))
                 .boxed()
         }
+        Kind::Pairs => prop::collection::btree_map("[a-z. ]{1,5}", "[a-z]{1,4}", 0..3)
+            .prop_map(|pairs| json!(pairs))
+            .boxed(),
         Kind::Name => "[a-z]{1,8}".prop_map(Value::from).boxed(),
     }
 }
@@ -41,7 +44,7 @@ fn layers() -> impl Strategy<Value = Vec<(Layer, Values)>> {
 
 proptest! {
     #[test]
-    fn the_most_specific_layer_that_says_something_counts_in_whatever_order_they_come(layers in layers()) {
+    fn configuration_merging_the_most_specific_layer_that_says_something_counts_in_whatever_order_they_come(layers in layers()) {
         let effective = merge(layers.iter().map(|(layer, values)| (*layer, values)));
         for key in KEYS {
             let says = layers.iter().filter(|(_, values)| values.contains_key(key.name)).max_by_key(|(layer, _)| *layer);

@@ -8,6 +8,7 @@
 )]
 
 mod cli;
+mod patterns;
 mod plan;
 mod props;
 mod vectors;

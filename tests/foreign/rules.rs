@@ -104,6 +104,32 @@ fn an_empty_or_truncated_file_keeps_the_last_good_state_and_recovers(#[case] bad
 }
 
 #[test]
+fn who_looks_only_once_hears_of_a_broken_file() {
+    let mut deck = Deck::empty();
+    deck.write(TRACKING, "{\"agents\":[");
+    deck.look();
+    assert!(
+        matches!(deck.state(0), SourceState::Partial { what }
+            if what.contains("subagent-tracking.json") && what.contains("just now")),
+        "somebody may be writing it: {:?}",
+        deck.state(0)
+    );
+    let mut later = Deck::empty();
+    later.write(TRACKING, "{\"agents\":[");
+    let written = later.now.minus(std::time::Duration::from_secs(60));
+    let since = std::time::Duration::from_millis(written.millis().try_into().unwrap());
+    let file = fs::File::options().append(true).open(later.path(TRACKING)).unwrap();
+    file.set_modified(std::time::UNIX_EPOCH + since).unwrap();
+    later.look();
+    assert!(
+        matches!(later.state(0), SourceState::Corrupt { since, what }
+            if *since == written && what.contains("subagent-tracking.json")),
+        "{:?}",
+        later.state(0)
+    );
+}
+
+#[test]
 fn of_concatenated_documents_the_last_whole_one_counts_with_a_warning() {
     let mut deck = Deck::empty();
     deck.write(STATE, format!("{}\n{}", project("planned"), project("implementing")));

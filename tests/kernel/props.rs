@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use quarterdeck::engine::kernel::input::{Exit, Input, Report, Settled, Verdict};
 use quarterdeck::engine::kernel::state::{Delegation, State};
 use quarterdeck::model::command::{
-    Above, Answer, ApprovedStep, Limits, Pattern, PauseMode, Spec, StepSpec, Verb,
+    Above, Answer, ApprovedStep, Judges, Limits, Pattern, PauseMode, Spec, StepSpec, Verb, When,
 };
 use quarterdeck::model::event::Body;
 use quarterdeck::model::event::payload::Asked;
@@ -24,7 +24,12 @@ fn pick<T: Clone>(list: &[T], by: u16) -> Option<T> {
 
 fn spec(a: u16, b: u16, parent: Option<Above>) -> Spec {
     let count = 1 + a % 5;
+    // Some hang on what an earlier one says of its work.
+    let hangs = |index: u16| index > 0 && (a >> 8 ^ b >> (index * 2)) & 3 == 1;
+    let when = |index: u16| When { step: format!("st-{}", b % index).into(), approved: a & 16 == 0 };
     let steps = (0..count).map(|index| StepSpec {
+        when: hangs(index).then(|| when(index)),
+        judges: (b >> index & 5 == 5).then_some(if a & 8 == 0 { Judges::Score } else { Judges::Approval }),
         id: format!("st-{index}").into(),
         prompt: format!("do {index}"),
         // Any earlier step, by the bits of `b`.
@@ -202,7 +207,9 @@ fn happen(world: &mut World, (kind, a, b): Op) {
             if let Some(session) = running(world, a, false) {
                 let verdict = match b % 6 {
                     0 if b & 32 != 0 => poor(),
-                    0..=2 => done("fine"),
+                    0 => done("VERDICT: approved\nSCORE: 81"),
+                    1 if b & 64 != 0 => done("VERDICT: rejected\nSCORE: 12"),
+                    1 | 2 => done("fine"),
                     3 | 4 => failed("broken"),
                     _ => Verdict::Partial { result: None },
                 };

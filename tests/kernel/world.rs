@@ -223,6 +223,10 @@ impl World {
             let before = delegation.task(delegation.index_of(on).unwrap()).unwrap();
             assert!(before.is_met(), "{} started before {on} was done", launch.subtask);
         }
+        if let Some(when) = &task.spec.when {
+            let before = delegation.task(delegation.index_of(&when.step).unwrap()).unwrap();
+            assert_ne!(before.approved, Some(!when.approved), "{} started against a verdict", launch.subtask);
+        }
         let fresh = FakeHost {
             launch: launch.clone(),
             state: HostState::Asked,

@@ -425,7 +425,6 @@ fn the_palette_takes_depth_and_budget_and_sets_the_mode() {
 #[case("/delegate -p", "-p needs a value.")]
 #[case("/delegate -a many x", "\"many\" is no number of agents.")]
 #[case("/nonsense", "/nonsense is no command.")]
-#[case("/delegate --dry-run x", "--dry-run is not possible from here: nothing was handed over.")]
 #[case("/delegation dance", "/delegation dance is no command.")]
 #[case("/delegation cancel nobody", "No delegation's id begins with \"nobody\".")]
 fn the_palette_says_what_is_wrong(#[case] typed: &str, #[case] why: &str) {
@@ -452,69 +451,6 @@ fn the_palette_runs_actions_by_name_and_slash_commands_on_ids() {
     assert!(deck.has_form());
     deck.press("enter");
     assert_eq!(deck.sent(), ["cancel del-a"]);
-}
-
-#[test]
-fn the_delegate_dialog_hands_over_what_is_filled_in() {
-    let mut deck = deck();
-    deck.press("D").type_in("write tests").press("tab down tab").type_in("codex").press("tab").type_in("2");
-    deck.press("enter");
-    let handover = Handover {
-        text: "write tests".into(),
-        agent: Some("codex".into()),
-        pattern: Some("parallel".into()),
-        agents: Some(2),
-        ..Handover::default()
-    };
-    assert_eq!(deck.effects, [Effect::Delegate(Some(SourceId(0)), Box::new(handover))]);
-}
-
-#[test]
-fn an_agent_is_chosen_from_those_that_are_configured() {
-    let mut deck = deck();
-    deck.app.ui.agents = vec!["coder".into(), "simulated".into()];
-    deck.press("D").type_in("write tests").press("tab tab down down enter");
-    let handover =
-        Handover { text: "write tests".into(), agent: Some("simulated".into()), ..Handover::default() };
-    assert_eq!(deck.effects, [Effect::Delegate(Some(SourceId(0)), Box::new(handover))]);
-    deck.effects.clear();
-    deck.press("D").type_in("write tests").press("enter");
-    let handover = Handover { text: "write tests".into(), ..Handover::default() };
-    assert_eq!(deck.effects, [Effect::Delegate(Some(SourceId(0)), Box::new(handover))]);
-}
-
-#[test]
-fn what_could_not_be_delegated_comes_back_as_it_was_filled_in() {
-    let mut deck = deck();
-    deck.app.ui.agents = vec!["simulated".into()];
-    let handover = Handover {
-        text: "write tests".into(),
-        agent: Some("simulated".into()),
-        pattern: Some("sequential".into()),
-        agents: Some(3),
-        ..Handover::default()
-    };
-    let why = "No agent was named\u{1b}[2J".to_owned();
-    deck.news(News::NotDelegated { source: Some(SourceId(0)), handover: Box::new(handover.clone()), why });
-    let text = deck.text(120, 40);
-    for part in ["Not delegated: No agent was named", "write tests", "[agents.coder]", "kind = \"claude\""] {
-        assert!(text.contains(part), "{part:?} is not in\n{text}");
-    }
-    assert!(!text.contains('\u{1b}'));
-    deck.press("enter");
-    assert_eq!(deck.effects, [Effect::Delegate(Some(SourceId(0)), Box::new(handover))]);
-}
-
-#[test]
-fn a_form_that_comes_back_does_not_take_the_keys_of_the_one_in_front() {
-    let mut deck = deck();
-    deck.press("D").type_in("ano");
-    let handover = Box::new(Handover { text: "write tests".into(), ..Handover::default() });
-    deck.news(News::NotDelegated { source: None, handover, why: "refused".into() });
-    deck.type_in("ther").press("enter");
-    let another = Handover { text: "another".into(), ..Handover::default() };
-    assert_eq!(deck.effects, [Effect::Delegate(Some(SourceId(0)), Box::new(another))]);
-    assert!(deck.has_form(), "the one that came back is still there");
 }
 
 #[test]

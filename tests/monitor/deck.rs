@@ -15,7 +15,7 @@ use quarterdeck::model::node::{Attempt, NodeKind, Question};
 use quarterdeck::model::time::Stamp;
 use quarterdeck::model::usage::{Count, Tokens, Usd};
 use quarterdeck::model::words::Field;
-use quarterdeck::monitor::app::effect::{Effect, News};
+use quarterdeck::monitor::app::effect::{Effect, Handover, News, Planned};
 use quarterdeck::monitor::app::run::App;
 use quarterdeck::monitor::app::ui::{Layer, Settings, Ui, View};
 use quarterdeck::monitor::input::key::Key;
@@ -299,6 +299,27 @@ impl Deck {
             Some(*command)
         });
         sent.collect()
+    }
+
+    /// Returns the tasks that a plan was asked for since the last look, and of whom.
+    pub fn asked_plans(&mut self) -> Vec<(Option<SourceId>, Handover)> {
+        let effects = std::mem::take(&mut self.effects);
+        let asked = effects.into_iter().filter_map(|effect| {
+            let Effect::Plan { source, handover, .. } = effect else { return None };
+            Some((source, *handover))
+        });
+        asked.collect()
+    }
+
+    /// Answers the plan that was asked for last.
+    pub fn plan(&mut self, plan: Result<Planned, &str>) {
+        let asked =
+            self.effects.iter().rev().find_map(|effect| {
+                if let Effect::Plan { ticket, .. } = effect { Some(*ticket) } else { None }
+            });
+        let ticket = asked.unwrap_or_else(|| panic!("no plan was asked for: {:?}", self.effects));
+        self.effects.clear();
+        self.news(News::Planned { ticket, plan: plan.map(Box::new).map_err(str::to_owned) });
     }
 
     /// Returns the id of the selected node, as a person would type it.

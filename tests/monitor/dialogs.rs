@@ -11,8 +11,8 @@ use super::deck::{Deck, ENGINE, delegation, fleet, step, words};
 
 /// Returns the task that was handed over.
 fn handed_over(deck: &mut Deck) -> String {
-    match std::mem::take(&mut deck.effects).as_slice() {
-        [Effect::Delegate(_, handover)] => handover.text.clone(),
+    match deck.asked_plans().as_slice() {
+        [(_, handover)] => handover.text.clone(),
         other => panic!("{other:?}"),
     }
 }
@@ -47,10 +47,10 @@ fn what_is_pasted_is_cleaned_and_one_line_where_one_is_asked_for() {
         .press("S-tab S-tab")
         .paste("a\u{1b}[2Jb\u{0}");
     deck.press("enter");
-    let [Effect::Delegate(_, handover)] = deck.effects.as_slice() else { panic!("{:?}", deck.effects) };
+    let asked = deck.asked_plans();
+    let [(_, handover)] = asked.as_slice() else { panic!("{asked:?}") };
     assert_eq!((handover.text.as_str(), handover.agent.as_deref()), ("ab", Some("codex")));
-    deck.effects.clear();
-    deck.press("f").paste("status:failed\nvat");
+    deck.press("esc f").paste("status:failed\nvat");
     assert_eq!(deck.app.ui.filter, "status:failed vat");
 }
 
@@ -122,7 +122,7 @@ fn a_tall_form_scrolls_by_pages_and_comes_back_to_the_field_that_has_the_keys() 
     assert_ne!(second, first);
     assert!(second.contains("parallel"), "{second}");
     deck.press("tab tab tab");
-    assert!(deck.text(60, 12).contains("how many at once"));
+    assert!(deck.text(60, 12).contains("how many work side by side"));
 }
 
 #[test]

@@ -51,6 +51,27 @@ fn a_filter_follows_what_changes() {
 }
 
 #[test]
+fn a_filter_looks_at_some_nodes_between_two_frames_and_never_at_all_of_them() {
+    let mut deck = Deck::of((0..3 * SLICE).map(|nth| {
+        let word = if nth % 1000 == 999 { "failed" } else { "queued" };
+        delegation(&format!("del-{nth}")).titled("one of many").is(word)
+    }));
+    deck.press("f").type_in("status:failed");
+    assert!(deck.rows().len() < 3 * SLICE / 1000, "a key does not wait for all of them");
+    assert!(deck.text(120, 40).contains("searching"));
+    for _ in 0..2 {
+        assert!(deck.app.ui.is_looking());
+        deck.wait(0);
+    }
+    assert!(!deck.app.ui.is_looking());
+    assert_eq!(deck.rows().len(), 3 * SLICE / 1000);
+    deck.tell([delegation("del-7").is("failed"), delegation("del-999").is("running")]);
+    assert!(!deck.app.ui.is_looking(), "what changes is looked at, and nothing else");
+    let rows = deck.rows();
+    assert!(rows.contains(&"del-7".to_owned()) && !rows.contains(&"del-999".to_owned()), "{rows:?}");
+}
+
+#[test]
 fn finding_goes_to_the_best_match_then_on_and_back() {
     let mut deck = Deck::of(fleet());
     deck.press("/").type_in("contract");

@@ -308,7 +308,8 @@ fn a_task_goes_to_the_project_of_the_selected_row_and_the_form_says_so() {
     deck.tell([delegation("del-a").and(NodeFact::Gone)]);
     deck.effects.clear();
     deck.press("enter");
-    let [Effect::Delegate(source, _)] = deck.effects.as_slice() else { panic!("{:?}", deck.effects) };
+    let asked = deck.asked_plans();
+    let [(source, _)] = asked.as_slice() else { panic!("{asked:?}") };
     assert_eq!(*source, Some(ENGINE));
 }
 

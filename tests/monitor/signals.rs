@@ -1,6 +1,6 @@
 //! Processes that no engine runs: signalled after a look at what they are, with an ending that is shown.
 
-use quarterdeck::control::Control;
+use quarterdeck::control::Signal;
 use quarterdeck::model::fact::NodeFact;
 use quarterdeck::model::id::CommandId;
 use quarterdeck::model::node::Running;
@@ -16,7 +16,7 @@ fn deck(is_foreground: bool) -> Deck {
 }
 
 /// Returns what was signalled since this was last asked.
-fn signals(deck: &mut Deck) -> Vec<(CommandId, Control, u32)> {
+fn signals(deck: &mut Deck) -> Vec<(CommandId, Signal, u32)> {
     let effects = std::mem::take(&mut deck.effects);
     let of = |effect| {
         let Effect::Signal { id, what, process } = effect else { return None };
@@ -27,7 +27,7 @@ fn signals(deck: &mut Deck) -> Vec<(CommandId, Control, u32)> {
 
 #[test]
 fn a_process_is_signalled_only_after_its_number_and_command_were_shown() {
-    for (key, what) in [("p", Control::Pause), ("c", Control::Cancel)] {
+    for (key, what) in [("p", Signal::Stop), ("c", Signal::End)] {
         let mut deck = deck(false);
         deck.press(key);
         let screen = deck.text(100, 30);

@@ -30,7 +30,7 @@ fn all(deck: &Deck, so: impl Fn(char) -> bool) -> bool {
 }
 
 #[test]
-fn pause_stops_every_process_resume_continues_them_and_cancel_leaves_none() {
+fn control_commands_pause_stops_every_process_resume_continues_them_and_cancel_leaves_none() {
     let (deck, id) = deck_at_work();
     let mut screen = Screen::run(quarterdeck(deck.folder.path(), &[]));
     screen.shows("Count the stars");

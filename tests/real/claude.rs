@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::deck::{Deck, node, own, titled};
+use crate::deck::{Deck, node, own, processes, titled};
 use crate::model_server::Charged;
 use crate::place::{find, prompt};
 
@@ -105,6 +105,43 @@ fn a_sub_agent_of_claude_in_the_background_is_waited_for() {
 }
 
 #[test]
+fn a_review_by_claude_is_told_the_draft_and_ends_with_its_approval() {
+    let Some((deck, _)) = deck() else { return };
+    let script =
+        json!([{ "text": "These are the NOTES.\nVERDICT: approved\nSCORE: 90", "usage": used(10, 3) }]);
+    let task = prompt("Write the notes.", &script);
+    let id = deck.delegate(&[&task, "-p", "review", "--agent", "claude", "--no-retry"]);
+    assert_eq!(deck.end_of(&id), "done", "{}", deck.told());
+    let nodes = deck.nodes();
+    let word = |step: &str| node(&nodes, &format!("{id}/{step}")).unwrap()["status"].clone();
+    assert_eq!((word("draft"), word("review-1")), (json!("done"), json!("done")), "{nodes:#?}");
+    assert_eq!((word("revise-2"), word("review-3")), (json!("skipped"), json!("skipped")), "{nodes:#?}");
+    assert_eq!(node(&nodes, &id).unwrap()["pattern"], "review");
+}
+
+#[test]
+fn what_one_claude_says_is_told_to_the_next_whose_verdict_leaves_a_step_out() {
+    let Some((deck, _)) = deck() else { return };
+    let says = |text: &str| json!([{ "text": text, "usage": used(10, 3) }]);
+    let plan = json!({ "subtasks": [
+        { "id": "write", "prompt": prompt("Write the notes.", &says("NOTES-42")), "agent": "claude" },
+        { "id": "check", "agent": "claude", "dependencies": ["write"],
+          "prompt": prompt("Check {result:write}", &says("VERDICT: approved\nSCORE: 90")) },
+        { "id": "mend", "agent": "claude", "when": { "step": "check", "approved": false },
+          "prompt": prompt("Mend {result:write}", &says("Mended.")) },
+    ]});
+    let file = deck.place.work().join("plan.json");
+    std::fs::write(&file, plan.to_string()).unwrap();
+    let id = deck.delegate(&["--plan", file.to_str().unwrap()]);
+    assert_eq!(deck.end_of(&id), "done", "{}", deck.told());
+    let nodes = deck.nodes();
+    assert_eq!(node(&nodes, &format!("{id}/mend")).unwrap()["status"], "skipped", "{nodes:#?}");
+    let served = deck.place.server.served();
+    let told: Vec<&str> = served.iter().filter(|one| !one.is_aside).map(|one| one.task.as_str()).collect();
+    assert!(told.contains(&"Check NOTES-42"), "{told:#?}");
+}
+
+#[test]
 fn claude_asks_for_permission_and_goes_on_when_it_is_given() {
     let Some((deck, _)) = deck() else { return };
     deck.configure("[agents.claude]\nkind = \"claude\"\n");
@@ -166,17 +203,6 @@ fn a_cancel_in_the_middle_of_a_shell_command_leaves_no_process_and_no_request() 
     assert!(left.is_empty(), "{left:#?}");
     assert!(!own.join("over").exists());
     assert_eq!(deck.place.server.served().len(), before);
-}
-
-/// Returns the command line and the working folder of every process.
-fn processes() -> Vec<String> {
-    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    all.filter_map(|entry| {
-        let line = std::fs::read(entry.path().join("cmdline")).ok()?;
-        let cwd = std::fs::read_link(entry.path().join("cwd")).ok()?;
-        Some(format!("{} in {}", String::from_utf8_lossy(&line).replace('\0', " "), cwd.display()))
-    })
-    .collect()
 }
 
 #[test]

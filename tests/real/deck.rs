@@ -156,3 +156,19 @@ pub fn own(node: &Value) -> Charged {
         cache_write: count("cacheWrite"),
     }
 }
+
+/// Returns the command line and the working folder of every process.
+pub fn processes() -> Vec<String> {
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    all.filter_map(|entry| {
+        let line = std::fs::read(entry.path().join("cmdline")).ok()?;
+        let cwd = std::fs::read_link(entry.path().join("cwd")).ok()?;
+        Some(format!("{} in {}", String::from_utf8_lossy(&line).replace('\0', " "), cwd.display()))
+    })
+    .collect()
+}
+
+/// Whether all of the matrix is to be run, which takes minutes.
+pub fn is_whole() -> bool {
+    std::env::var_os("QD_REAL_FULL").is_some()
+}

@@ -8,7 +8,11 @@
 
 mod acp;
 mod claude;
+mod codex;
 mod deck;
+mod gemini;
+mod hook;
+mod opencode;
 mod place;
 mod speaks;
 mod totals;

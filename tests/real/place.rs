@@ -124,7 +124,8 @@ impl Place {
     fn configure_gemini(&self) {
         let config = json!({
             "security": { "auth": { "selectedType": "gemini-api-key" } },
-            "general": { "enableAutoUpdate": false, "disableUpdateNag": true },
+            // How often it asks a provider again that has failed: it waits for half a minute in between.
+            "general": { "enableAutoUpdate": false, "disableUpdateNag": true, "maxAttempts": 1 },
             "privacy": { "usageStatisticsEnabled": false }, "telemetry": { "enabled": false },
             "experimental": { "enableAgents": true },
         });

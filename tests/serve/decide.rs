@@ -93,11 +93,15 @@ async fn dashboard_api_responses_several_tasks_are_decided_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hint_is_quick_and_of_a_known_task() {
+async fn a_hint_is_quick_and_of_a_known_task_and_told_where_it_says_yes() {
     let deck = planned();
+    let mut events = listen(&deck).await;
     let (code, told) = deck.get("/api/delegation/hint/auth").await;
     assert_eq!((code, &told["shouldConsiderDelegation"]), (200, &json!(true)), "{told}");
     assert_eq!(told["quickFactors"]["subtaskPotential"], 4);
+    let heard = first(&mut events, "delegation:hint").await;
+    assert_eq!((&heard["taskId"], &heard["shouldDelegate"]), (&json!("auth"), &json!(true)));
+    assert_eq!((&heard["subtaskCount"], &heard["confidence"]), (&json!(4), &Value::Null));
     assert_eq!(deck.get("/api/delegation/hint/typo").await.1["shouldConsiderDelegation"], false);
     let (code, told) = deck.get("/api/delegation/hint/nobody").await;
     assert_eq!(
@@ -150,4 +154,61 @@ async fn a_task_that_is_started_by_its_id_alone_is_split_as_the_decision_says() 
     let direct = json!({"taskId": "auth", "pattern": "direct", "options": {"maxDepth": 1}});
     let (code, told) = post(&deck, "/api/delegation/start", &direct).await;
     assert_eq!((code, told["subtasks"].as_array().map(Vec::len)), (200, Some(1)), "{told}");
+}
+
+const PLANNER: &str = r#"
+[agents.maker]
+kind = "command"
+command = """cat > /dev/null; echo x >> plans; while [ ! -e go ]; do sleep 0.02; done; cat answer"""
+"#;
+
+/// An engine with a planner that answers this once it may.
+fn with_planner(says: &str, shape: crate::deck::Shape) -> Deck {
+    let mut deck = Deck::stopped(shape);
+    let config = deck.temp.path().join("quarterdeck.toml");
+    let known = fs::read_to_string(&config).unwrap();
+    fs::write(&config, format!("planner = \"maker\"\n{known}{PLANNER}")).unwrap();
+    fs::write(deck.temp.path().join("tasks.json"), TASKS).unwrap();
+    let told = json!({"quarterdeck": "result", "status": "done", "summary": says});
+    fs::write(deck.temp.path().join("answer"), format!("{told}\n")).unwrap();
+    deck.start();
+    deck
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_planner_is_asked_once_for_a_start_and_its_plan_is_what_begins() {
+    let says = r#"{"subtasks": [{"title": "Look at it"}, {"title": "Mend it", "dependencies": ["st-1"]}]}"#;
+    let shape = crate::deck::Shape { patience: Duration::from_millis(50), ..Default::default() };
+    let deck = with_planner(says, shape);
+    let ask = || {
+        let key = [("idempotency-key", "the-key")];
+        answer(deck.router(), request("POST", "/api/delegation/start", &key, r#"{"taskId": "auth"}"#))
+    };
+    let (code, told) = ask().await;
+    assert_eq!(code, 202, "the plan is not there yet: {told}");
+    let id = told["delegationId"].as_str().unwrap().to_owned();
+    assert_eq!(told["plannedIn"], format!("{id}-plan"));
+    let mut events = listen(&deck).await;
+    assert_eq!(ask().await.0, 202, "the same request waits for the same plan");
+    fs::write(deck.temp.path().join("go"), "").unwrap();
+    loop {
+        let begun = first(&mut events, "delegation:started").await;
+        if begun["delegationId"] == id.as_str() {
+            break;
+        }
+    }
+    let text = deck.get("/api/delegation/snapshot").await.1.to_string();
+    assert!(text.contains("Look at it") && text.contains("Mend it"), "{text}");
+    let plans = fs::read_to_string(deck.temp.path().join("plans")).unwrap();
+    assert_eq!(plans.lines().count(), 1, "it was asked once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_planner_that_makes_no_plan_leaves_the_one_by_rules_and_that_is_said() {
+    let deck = with_planner("I cannot.", crate::deck::Shape::default());
+    fs::write(deck.temp.path().join("go"), "").unwrap();
+    let (code, told) = post(&deck, "/api/delegation/start", &json!({"taskId": "auth"})).await;
+    assert_eq!((code, told["subtasks"].as_array().map(Vec::len)), (200, Some(4)), "{told}");
+    let text = deck.get("/api/delegation/snapshot").await.1.to_string();
+    assert!(text.contains("maker made no plan: its answer has no JSON"), "{text}");
 }

@@ -1,5 +1,6 @@
 //! Properties of the reader: however a file is cut and whatever is in it.
 
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
@@ -9,6 +10,7 @@ use quarterdeck::agent::lines::Lines;
 use quarterdeck::agent::trail::{Beside, Process, Said, Talk, Trail};
 use quarterdeck::source::trails::fold::Fold;
 use quarterdeck::source::trails::pack::Texts;
+use serde_json::Value;
 
 use crate::world::{Home, now};
 
@@ -63,6 +65,57 @@ fn any_fixture_cut_at_any_byte_says_the_same() {
         for cut in 0..bytes.len() {
             assert_eq!(read(&[&bytes[..cut], &bytes[cut..]], false), whole, "cut at {cut}");
         }
+    }
+}
+
+/// Writes a value as nobody would: spaces, names in another order and told twice, every letter of a text escaped.
+fn written_oddly(value: &Value, to: &mut String) {
+    match value {
+        Value::Object(members) => {
+            to.push_str("{ ");
+            for (nth, (name, value)) in members.iter().rev().enumerate() {
+                to.push_str(if nth > 0 { " ,\t" } else { "" });
+                write!(to, "{} :null,", Value::from(name.as_str())).unwrap();
+                write!(to, "{} : ", Value::from(name.as_str())).unwrap();
+                written_oddly(value, to);
+            }
+            to.push_str(" }");
+        }
+        Value::Array(list) => {
+            to.push_str("[ ");
+            for (nth, value) in list.iter().enumerate() {
+                to.push_str(if nth > 0 { " , " } else { "" });
+                written_oddly(value, to);
+            }
+            to.push(']');
+        }
+        Value::String(text) => {
+            to.push('"');
+            text.encode_utf16().for_each(|unit| write!(to, "\\u{unit:04x}").unwrap());
+            to.push('"');
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => write!(to, "{value}").unwrap(),
+    }
+}
+
+#[test]
+fn however_a_line_is_written_it_says_the_same() {
+    for bytes in fixtures() {
+        let mut odd = String::new();
+        for line in String::from_utf8(bytes.clone()).unwrap().lines() {
+            // One that is no JSON says nothing, and stays as it is.
+            let value: Value = serde_json::from_str(line).unwrap_or_default();
+            // What the tool notes for itself is passed over by how it begins.
+            let is_said =
+                matches!(value["type"].as_str(), Some("user" | "assistant" | "system" | "custom-title"));
+            if is_said {
+                written_oddly(&value, &mut odd)
+            } else {
+                odd.push_str(line)
+            }
+            odd.push('\n');
+        }
+        assert_eq!(read(&[odd.as_bytes()], false), read(&[&bytes], false));
     }
 }
 

@@ -305,6 +305,23 @@ fn no_database_is_no_source_and_an_unknown_or_damaged_one_is_told() {
 }
 
 #[test]
+fn a_database_whose_tables_are_being_made_is_empty_and_not_damaged() {
+    let home = tempfile::tempdir().unwrap();
+    fs::create_dir(home.path().join("opencode")).unwrap();
+    let writer = Connection::open(home.path().join("opencode/opencode.db")).unwrap();
+    writer.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE migrations (id text)").unwrap();
+    let (mut feed, mut model) = (feed(home.path(), Scope::All), Model::default());
+    drain(&mut feed, &mut model);
+    assert_eq!(state(&model), SourceState::Ok);
+    writer.execute_batch(TABLES).unwrap();
+    let deck = Deck { home, writer };
+    two(&deck);
+    drain(&mut feed, &mut model);
+    assert_eq!(state(&model), SourceState::Ok);
+    assert_eq!(own(&model, &key("ses_a")), [800, 150, 11_000, 0]);
+}
+
+#[test]
 fn a_database_that_is_locked_is_told_and_tried_again() {
     let deck = Deck::new();
     two(&deck);

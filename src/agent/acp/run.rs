@@ -16,7 +16,7 @@ pub fn run(config: &AgentConfig, ask: &Ask<'_>, run: &mut Run) -> Result<Brief, 
         session: ask.resume.map(str::to_owned),
         cwd: run.cwd.clone(),
         model: ask.model.or(config.model.as_deref()).map(str::to_owned),
-        mode: config.permission_mode.clone(),
+        permission_mode: config.permission_mode.clone(),
         ..Brief::of(Kind::Acp)
     })
 }

@@ -100,7 +100,7 @@ impl AcpAdapter {
             Ok(first.into_iter().chain(second).collect::<Vec<Setup>>())
         });
         let wanted = self.brief.model.clone().filter(|_| asked.is_ok());
-        let named = Named { session: Some(session.clone()), model: wanted.or(current) };
+        let named = Named { session: Some(session.clone()), model: wanted.or(current), ..Named::default() };
         made.push((None, Entry::Named(named)));
         match asked {
             Err(why) => give_up(why, made, step),
@@ -151,7 +151,7 @@ impl AcpAdapter {
         modes: Option<&SessionModeState>,
         options: &[SessionConfigOption],
     ) -> Result<Option<Setup>, String> {
-        let Some(wanted) = self.brief.mode.as_deref() else { return Ok(None) };
+        let Some(wanted) = self.brief.permission_mode.as_deref() else { return Ok(None) };
         let modes = modes.map(|state| (state.current_mode_id.to_string(), &state.available_modes));
         if let Some((current, all)) = modes.filter(|(_, all)| !all.is_empty()) {
             let known = all.iter().map(|mode| (mode.id.to_string(), mode.name.clone())).collect::<Vec<_>>();

@@ -93,7 +93,8 @@ fn mode_and_model_are_set_before_the_prompt_whoever_reads_the_answers(
     #[case] mode: Option<&str>,
     #[case] expected: &[(&str, &str)],
 ) {
-    let brief = Brief { model: model.map(str::to_owned), mode: mode.map(str::to_owned), ..brief() };
+    let brief =
+        Brief { model: model.map(str::to_owned), permission_mode: mode.map(str::to_owned), ..brief() };
     let mut adapter = AcpAdapter::new(brief.clone());
     let mut step = hear(&mut adapter, GEMINI);
     let (mut said, mut log) = (Vec::new(), step.log.clone());
@@ -121,7 +122,8 @@ fn mode_and_model_are_set_before_the_prompt_whoever_reads_the_answers(
 #[test]
 fn what_it_does_not_have_is_refused_with_what_there_is() {
     for (model, mode, told) in [(Some("gpt"), None, "gemini-2.5-pro"), (None, Some("god"), "yolo")] {
-        let brief = Brief { model: model.map(str::to_owned), mode: mode.map(str::to_owned), ..brief() };
+        let brief =
+            Brief { model: model.map(str::to_owned), permission_mode: mode.map(str::to_owned), ..brief() };
         let mut adapter = AcpAdapter::new(brief);
         let step = hear(&mut adapter, GEMINI);
         assert!(step.end && step.stdin.iter().all(|line| line.id != "acp-prompt"), "{step:?}");
@@ -329,6 +331,9 @@ fn pieces(text: &[u8], cuts: &[usize], forgets: bool) -> Vec<(Option<AgentId>, E
 }
 
 proptest! {
+    // Each case reads three streams anew after every piece.
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
     #[test]
     fn any_cut_of_a_stream_gives_the_same_log(cuts in prop::collection::vec(any::<usize>(), 0..12)) {
         for stream in [OPENCODE, CLAUDE, ORCHESTRATOR] {

@@ -183,7 +183,7 @@ impl AcpAdapter {
         if self.session.as_ref() != Some(&session) {
             self.learn(&session, |started| started.model = Some(model), made);
         } else if self.model.as_ref() != Some(&model) {
-            made.push((None, Entry::Named(Named { session: None, model: Some(model) })));
+            made.push((None, Entry::Named(Named { model: Some(model), ..Named::default() })));
         }
     }
 

@@ -1,13 +1,11 @@
 //! The lines of a transcript, as far as anything is made of them. Unknown fields and forms are passed over.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use memchr::memmem;
 use serde::Deserialize;
-use serde::de::{Deserializer, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 
+use crate::agent::skim::{Raw, Skim};
 use crate::model::time::Stamp;
 use crate::model::usage::{Count, Tokens};
 
@@ -30,63 +28,40 @@ const NOISE: [&[u8]; 12] = [
 ];
 
 /// One line.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a field of the file")]
 pub struct Record<'a> {
-    #[serde(borrow, rename = "type", default)]
     pub kind: Cow<'a, str>,
-    #[serde(borrow, default)]
     pub subtype: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     pub timestamp: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     pub session_id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     pub uuid: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     pub parent_uuid: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     pub cwd: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     pub request_id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     pub requested_model: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     pub attribution_agent: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     pub custom_title: Option<Cow<'a, str>>,
-    #[serde(default)]
     pub is_sidechain: bool,
-    #[serde(default)]
     pub is_meta: bool,
-    #[serde(default)]
     pub is_compact_summary: bool,
-    #[serde(default)]
     pub is_api_error_message: bool,
-    #[serde(borrow, default)]
     pub message: Option<Message<'a>>,
-    #[serde(borrow, default)]
-    pub tool_use_result: Option<&'a RawValue>,
+    pub tool_use_result: Option<Raw<'a>>,
 }
 
 /// What was said.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Message<'a> {
-    #[serde(borrow, default)]
     pub id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     pub model: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     pub stop_reason: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     pub content: Content<'a>,
-    #[serde(default)]
     pub usage: Option<Usage>,
 }
 
 /// The content of a message: text, or blocks.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub enum Content<'a> {
     #[default]
     None,
@@ -95,30 +70,21 @@ pub enum Content<'a> {
 }
 
 /// One block of a message.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Block<'a> {
-    #[serde(borrow, rename = "type", default)]
     pub kind: Cow<'a, str>,
-    #[serde(borrow, default)]
     pub text: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub thinking: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    pub thinking: Option<Raw<'a>>,
     pub id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     pub name: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    pub input: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    pub input: Option<Raw<'a>>,
     pub tool_use_id: Option<Cow<'a, str>>,
-    #[serde(default)]
     pub is_error: Option<bool>,
-    #[serde(borrow, default)]
-    pub content: Option<&'a RawValue>,
+    pub content: Option<Raw<'a>>,
 }
 
 /// What a message used.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct Usage {
     input_tokens: Option<u64>,
@@ -129,14 +95,14 @@ pub struct Usage {
     output_tokens_details: Option<OutputDetails>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 struct CacheCreation {
     ephemeral_5m_input_tokens: Option<u64>,
     ephemeral_1h_input_tokens: Option<u64>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 struct OutputDetails {
     thinking_tokens: Option<u64>,
@@ -171,9 +137,39 @@ impl Usage {
 }
 
 impl<'a> Record<'a> {
-    /// Reads a line; `None` where it is no record.
+    /// Reads a line; `None` where it is no record. Of what is told twice the last counts.
     pub fn read(bytes: &'a [u8]) -> Option<Self> {
-        serde_json::from_slice(bytes).ok()
+        let mut line = Skim::new(bytes);
+        if !line.is_object() {
+            return None;
+        }
+        let mut record = Self::default();
+        line.members(|name, value| record.take(name, value))?;
+        line.is_done().then_some(record)
+    }
+
+    fn take(&mut self, name: &[u8], value: &mut Skim<'a>) -> Option<()> {
+        match name {
+            b"type" => self.kind = value.text()?.unwrap_or_default(),
+            b"subtype" => self.subtype = value.text()?,
+            b"timestamp" => self.timestamp = value.text()?,
+            b"sessionId" => self.session_id = value.text()?,
+            b"uuid" => self.uuid = value.text()?,
+            b"parentUuid" => self.parent_uuid = value.text()?,
+            b"cwd" => self.cwd = value.text()?,
+            b"requestId" => self.request_id = value.text()?,
+            b"requestedModel" => self.requested_model = value.text()?,
+            b"attributionAgent" => self.attribution_agent = value.text()?,
+            b"customTitle" => self.custom_title = value.text()?,
+            b"isSidechain" => self.is_sidechain = value.raw()?.is_true(),
+            b"isMeta" => self.is_meta = value.raw()?.is_true(),
+            b"isCompactSummary" => self.is_compact_summary = value.raw()?.is_true(),
+            b"isApiErrorMessage" => self.is_api_error_message = value.raw()?.is_true(),
+            b"message" => Message::read(value, &mut self.message)?,
+            b"toolUseResult" => self.tool_use_result = Some(value.raw()?),
+            _ => drop(value.raw()?),
+        }
+        Some(())
     }
 
     /// Returns when it was written.
@@ -195,73 +191,130 @@ pub fn is_noise(bytes: &[u8]) -> bool {
 
 /// Returns when a line was written that is passed over otherwise.
 pub fn moment(bytes: &[u8]) -> Option<Stamp> {
-    #[derive(Deserialize)]
-    struct Timed<'a> {
-        #[serde(borrow)]
-        timestamp: Cow<'a, str>,
-    }
-    serde_json::from_slice::<Timed<'_>>(bytes).ok().and_then(|line| Stamp::parse(&line.timestamp))
+    let mut timestamp = None;
+    Skim::new(bytes).members(|name, value| {
+        let value = value.raw()?;
+        if name == b"timestamp" {
+            timestamp = value.text();
+        }
+        Some(())
+    })?;
+    timestamp.as_deref().and_then(Stamp::parse)
 }
 
 /// Returns the text of a raw value: a string, or the texts of its blocks.
-pub fn text_of(raw: &RawValue) -> String {
-    match serde_json::from_str::<Content<'_>>(raw.get()) {
-        Ok(Content::Text(text)) => text.into_owned(),
-        Ok(Content::Blocks(blocks)) => {
+pub fn text_of(raw: Raw<'_>) -> String {
+    match Content::read(&mut raw.skim()) {
+        Some(Content::Text(text)) => text.into_owned(),
+        Some(Content::Blocks(blocks)) => {
             let texts: Vec<&str> = blocks.iter().filter_map(|block| block.text.as_deref()).collect();
             texts.join("\n")
         }
-        Ok(Content::None) | Err(_) => String::new(),
+        Some(Content::None) | None => String::new(),
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-
-        impl<'de> Visitor<'de> for Either {
-            type Value = Content<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("text or blocks")
+impl<'a> Message<'a> {
+    fn read(from: &mut Skim<'a>, to: &mut Option<Self>) -> Option<()> {
+        *to = from.is_object().then(Self::default);
+        let Some(message) = to else { return from.raw().map(drop) };
+        from.members(|name, value| {
+            match name {
+                b"id" => message.id = value.text()?,
+                b"model" => message.model = value.text()?,
+                b"stop_reason" => message.stop_reason = value.text()?,
+                b"content" => message.content = Content::read(value)?,
+                b"usage" => Usage::read(value, &mut message.usage)?,
+                _ => drop(value.raw()?),
             }
+            Some(())
+        })
+    }
+}
 
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Content::Text(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Content::Text(Cow::Owned(text.to_owned())))
-            }
-
-            fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(Content::None)
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let mut blocks = Vec::new();
-                while let Some(part) = seq.next_element::<Part<'de>>()? {
-                    if let Part::Block(block) = part {
-                        blocks.push(block);
-                    }
-                }
-                Ok(Content::Blocks(blocks))
-            }
+impl<'a> Content<'a> {
+    fn read(from: &mut Skim<'a>) -> Option<Self> {
+        if !from.is_list() {
+            return Some(from.text()?.map_or(Self::None, Self::Text));
         }
-
-        deserializer.deserialize_any(Either)
+        let mut blocks = Vec::new();
+        from.elements(|element| {
+            let mut block = None;
+            Block::read(element, &mut block)?;
+            blocks.extend(block);
+            Some(())
+        })?;
+        Some(Self::Blocks(blocks))
     }
 }
 
-/// A block, or something else that stands among blocks.
-enum Part<'a> {
-    Block(Block<'a>),
-    Other,
+impl<'a> Block<'a> {
+    /// Reads a block; something else that stands among blocks is none.
+    fn read(from: &mut Skim<'a>, to: &mut Option<Self>) -> Option<()> {
+        *to = from.is_object().then(Self::default);
+        let Some(block) = to else { return from.raw().map(drop) };
+        from.members(|name, value| {
+            match name {
+                b"type" => block.kind = value.text()?.unwrap_or_default(),
+                b"text" => block.text = value.text()?,
+                b"thinking" => block.thinking = Some(value.raw()?),
+                b"id" => block.id = value.text()?,
+                b"name" => block.name = value.text()?,
+                b"input" => block.input = Some(value.raw()?),
+                b"tool_use_id" => block.tool_use_id = value.text()?,
+                b"is_error" => block.is_error = value.raw()?.truth(),
+                b"content" => block.content = Some(value.raw()?),
+                _ => drop(value.raw()?),
+            }
+            Some(())
+        })
+    }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Part<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = <&'de RawValue>::deserialize(deserializer)?;
-        Ok(serde_json::from_str(raw.get()).map_or(Part::Other, Part::Block))
+impl Usage {
+    fn read(from: &mut Skim<'_>, to: &mut Option<Self>) -> Option<()> {
+        *to = from.is_object().then(Self::default);
+        let Some(usage) = to else { return from.raw().map(drop) };
+        from.members(|name, value| {
+            match name {
+                b"input_tokens" => usage.input_tokens = value.count()?,
+                b"output_tokens" => usage.output_tokens = value.count()?,
+                b"cache_read_input_tokens" => usage.cache_read_input_tokens = value.count()?,
+                b"cache_creation_input_tokens" => usage.cache_creation_input_tokens = value.count()?,
+                b"cache_creation" => CacheCreation::read(value, &mut usage.cache_creation)?,
+                b"output_tokens_details" => OutputDetails::read(value, &mut usage.output_tokens_details)?,
+                _ => drop(value.raw()?),
+            }
+            Some(())
+        })
+    }
+}
+
+impl CacheCreation {
+    fn read(from: &mut Skim<'_>, to: &mut Option<Self>) -> Option<()> {
+        *to = from.is_object().then(Self::default);
+        let Some(kept) = to else { return from.raw().map(drop) };
+        from.members(|name, value| {
+            match name {
+                b"ephemeral_5m_input_tokens" => kept.ephemeral_5m_input_tokens = value.count()?,
+                b"ephemeral_1h_input_tokens" => kept.ephemeral_1h_input_tokens = value.count()?,
+                _ => drop(value.raw()?),
+            }
+            Some(())
+        })
+    }
+}
+
+impl OutputDetails {
+    fn read(from: &mut Skim<'_>, to: &mut Option<Self>) -> Option<()> {
+        *to = from.is_object().then(Self::default);
+        let Some(details) = to else { return from.raw().map(drop) };
+        from.members(|name, value| {
+            match name {
+                b"thinking_tokens" => details.thinking_tokens = value.count()?,
+                _ => drop(value.raw()?),
+            }
+            Some(())
+        })
     }
 }

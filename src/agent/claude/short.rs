@@ -1,7 +1,6 @@
 //! What somebody is told of a tool call or a prompt in a few words.
 
-use serde_json::Value;
-use serde_json::value::RawValue;
+use crate::agent::skim::Raw;
 
 /// A title is no longer: the prompt itself is in the transcript.
 const TITLE: usize = 200;
@@ -36,18 +35,28 @@ const NOT_TYPED: [&str; 9] = [
 ];
 
 /// Returns a call as it is shown: the tool and what it is used on.
-pub fn call(name: &str, input: Option<&RawValue>) -> String {
+pub fn call(name: &str, input: Option<Raw<'_>>) -> String {
     let target = target(input);
     if target.is_empty() { name.to_owned() } else { format!("{name} {target}") }
 }
 
 /// Returns what a call is about.
-pub fn target(input: Option<&RawValue>) -> String {
-    let Some(Ok(Value::Object(input))) = input.map(|raw| serde_json::from_str(raw.get())) else {
-        return String::new();
-    };
-    let told = TELLING.iter().find_map(|name| input.get(*name).and_then(Value::as_str));
-    told.map(|text| first_line(text, TITLE)).unwrap_or_default()
+pub fn target(input: Option<Raw<'_>>) -> String {
+    let mut told: Option<(usize, Raw<'_>)> = None;
+    let read = input.and_then(|input| {
+        input.skim().members(|name, value| {
+            let value = value.raw()?;
+            let rank = TELLING.iter().position(|telling| telling.as_bytes() == name);
+            if let Some(rank) =
+                rank.filter(|rank| value.is_text() && told.is_none_or(|(best, _)| *rank <= best))
+            {
+                told = Some((rank, value));
+            }
+            Some(())
+        })
+    });
+    let text = read.and(told).and_then(|(_, value)| value.text());
+    text.map(|text| first_line(&text, TITLE)).unwrap_or_default()
 }
 
 /// Returns the title that a prompt gives its session; `None` where nobody typed it.

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use super::TOOL;
 use super::line::{Block, text_of};
 use super::short::{between, cut, first_line};
+use crate::agent::skim::Raw;
 use crate::agent::trail::Said;
 use crate::model::fact::{Clock, Description, NodeFact, StatusReport};
 use crate::model::key::{Keys, NodeKey};
@@ -37,32 +37,63 @@ struct Spawn {
     prompt: u32,
 }
 
-#[derive(Deserialize)]
+/// What a call says of the agent that it starts.
+#[derive(Default)]
 struct Input<'a> {
-    #[serde(borrow, default)]
     description: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     prompt: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     subagent_type: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     model: Option<Cow<'a, str>>,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+impl<'a> Input<'a> {
+    fn read(from: Raw<'a>) -> Option<Self> {
+        let mut input = Self::default();
+        let mut from = from.skim();
+        if !from.is_object() {
+            return None;
+        }
+        from.members(|name, value| {
+            match name {
+                b"description" => input.description = value.text()?,
+                b"prompt" => input.prompt = value.text()?,
+                b"subagent_type" => input.subagent_type = value.text()?,
+                b"model" => input.model = value.text()?,
+                _ => drop(value.raw()?),
+            }
+            Some(())
+        })?;
+        Some(input)
+    }
+}
+
+/// What the answer to a call says beside its text.
+#[derive(Default)]
 struct Answer<'a> {
-    #[serde(borrow, default)]
     agent_id: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
     status: Option<Cow<'a, str>>,
+}
+
+impl<'a> Answer<'a> {
+    fn read(from: Raw<'a>) -> Option<Self> {
+        let mut answer = Self::default();
+        from.skim().members(|name, value| {
+            match name {
+                b"agentId" => answer.agent_id = value.text()?,
+                b"status" => answer.status = value.text()?,
+                _ => drop(value.raw()?),
+            }
+            Some(())
+        })?;
+        Some(answer)
+    }
 }
 
 impl Spawns {
     /// Takes a call, if it starts a sub-agent.
     pub fn call(&mut self, block: &Block<'_>, under: &NodeKey, at: Option<Stamp>, say: &mut Vec<Said>) {
         let (Some(id), Some("Agent" | "Task")) = (block.id.as_deref(), block.name.as_deref()) else { return };
-        let input: Option<Input<'_>> = block.input.and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let input: Option<Input<'_>> = block.input.and_then(Input::read);
         let Some(input) = input else { return };
         let call: Arc<str> = id.into();
         self.0.retain(|known| known.call != call);
@@ -91,13 +122,13 @@ impl Spawns {
     pub fn answer(
         &mut self,
         block: &Block<'_>,
-        result: Option<&RawValue>,
+        result: Option<Raw<'_>>,
         at: Option<Stamp>,
         say: &mut Vec<Said>,
     ) {
         let Some(call) = block.tool_use_id.as_deref() else { return };
         let Some(known) = self.0.iter_mut().find(|known| *known.call == *call) else { return };
-        let answer: Option<Answer<'_>> = result.and_then(|raw| serde_json::from_str(raw.get()).ok());
+        let answer: Option<Answer<'_>> = result.and_then(Answer::read);
         let agent = answer.as_ref().and_then(|answer| answer.agent_id.as_deref());
         known.agent = agent.map(Into::into).or(known.agent.take());
         let keys = known.keys();

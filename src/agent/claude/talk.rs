@@ -37,7 +37,7 @@ fn entry(block: &Block<'_>, is_user: bool) -> Option<Entry> {
     match &*block.kind {
         "text" => block.text.as_deref().map(|text| said(text, is_user)),
         "thinking" => {
-            let text: String = serde_json::from_str(block.thinking?.get()).ok()?;
+            let text = block.thinking?.text()?.into_owned();
             (!text.is_empty()).then_some(Entry::Thought { text })
         }
         "tool_use" => Some(Entry::Tool {

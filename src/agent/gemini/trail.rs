@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::record::{Call, Header, Message, Patch, Record};
-use super::{TOOL, key};
+use super::{TOOL, answer_of, key};
 use crate::agent::excerpt;
 use crate::agent::lines::Line;
 use crate::agent::trail::{Beside, Lasts, SILENT, Said, Trail, silence};
@@ -16,13 +16,13 @@ use crate::model::usage::Context;
 use crate::model::words::Field;
 
 /// The tool by which a sub-agent is invoked, and the one by which it says that it is done.
-const INVOKE: &str = "invoke_agent";
-const COMPLETE: &str = "complete_task";
+pub(super) const INVOKE: &str = "invoke_agent";
+pub(super) const COMPLETE: &str = "complete_task";
 /// How a message begins that only sets the scene.
-const SCENE: &str = "<session_context>";
+pub(super) const SCENE: &str = "<session_context>";
 
 /// What stands before the task in the prompt of some sub-agents.
-const OBJECTIVE: &str = "<objective>";
+pub(super) const OBJECTIVE: &str = "<objective>";
 
 /// Reads a chat file.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -141,7 +141,7 @@ impl Chat {
         let Some(session) = self.session.clone() else { return };
         let mut voice = Voice { at: self.at, session: &session, say };
         if self.is_subagent {
-            voice.returns(summary);
+            voice.returns(&answer_of(summary));
             voice.stands("completed", None);
             self.is_running = false;
         } else if let Some(title) = excerpt::title(summary) {

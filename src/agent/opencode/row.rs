@@ -126,6 +126,11 @@ pub(super) struct Failure {
 }
 
 impl Failure {
+    /// Returns what the provider answered, where it did.
+    pub fn status(&self) -> Option<u64> {
+        self.data.get("statusCode").and_then(Value::as_u64)
+    }
+
     /// Returns what it says, for a person.
     pub fn words(&self) -> String {
         let message = self.data.get("message").and_then(Value::as_str);

@@ -6,18 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::cli::{ask, delegate};
-use crate::config::Config;
 use crate::control::Target;
-use crate::model::command::{Command, ReceiptState, Verb};
+use crate::model::command::{Command, ReceiptState, Spec, Verb};
 use crate::model::fact::{Fact, SourceFact, SourceState};
 use crate::model::id::SessionId;
 use crate::model::key::SourceId;
 use crate::model::text;
-use crate::monitor::app::effect::{Handover, LogEntry, News};
+use crate::monitor::app::effect::{Handover, LogEntry, News, Planned};
 use crate::serve::client::{Blocking, Client, ClientError, Outcome, Place, Remote};
 use crate::serve::token::Token;
 use crate::source::feed::Batch;
@@ -115,11 +114,20 @@ pub(super) fn send(client: &Client, command: &Command, patience: Duration) -> Re
     Ok(())
 }
 
+/// Weighs a task by the settings that hold there, and splits it; nothing of it begins.
+pub(super) fn plan(client: &Client, handover: &Handover) -> Result<Planned, String> {
+    let client = Blocking::new(client.clone()).map_err(|error| error.to_string())?;
+    let told = client.post("/api/delegation/decision", &ask::random(), &json!({ "task": handover.text }));
+    let told = told.map_err(|error| one_line(&error))?;
+    let decision = told.body.get("decision").cloned().unwrap_or_default();
+    let decision = serde_json::from_value(decision).map_err(|error| format!("no decision came: {error}"))?;
+    delegate::dialog::plan_of(handover, decision)
+}
+
 /// Begins a delegation there, with the agents that are configured there; returns its id.
-pub(super) fn hand_over(client: &Client, handover: &Handover) -> Result<String, String> {
-    let id = delegate::new_id();
-    let spec = Box::new(delegate::spec_of(handover, &Config::default())?);
-    let command = ask::command(id.clone(), None, Verb::Start { spec });
+pub(super) fn begin(client: &Client, spec: Spec) -> Result<String, String> {
+    let id = delegate::dialog::id();
+    let command = ask::command(id.clone(), None, Verb::Start { spec: Box::new(spec) });
     let client = Blocking::new(client.clone()).map_err(|error| error.to_string())?;
     match client.command(&command).map_err(|error| one_line(&error))? {
         Outcome::Final(receipt) => match receipt.state {

@@ -13,13 +13,14 @@ use crate::cli::natives::Transcript;
 use crate::cli::{ask, config, delegate, mind, natives, shown, working_folder};
 use crate::config::Layer;
 use crate::config::keys::Key;
-use crate::control::{Control, Signalled, Target};
-use crate::model::command::Command;
+use crate::control::{Control, Held, Signal, Signalled, Target};
+use crate::hook::hold::{self, Order};
+use crate::model::command::{Command, Spec};
 use crate::model::fact::{About, Fact};
-use crate::model::id::SessionId;
+use crate::model::id::{CommandId, SessionId};
 use crate::model::key::SourceId;
 use crate::model::record::Record;
-use crate::monitor::app::effect::{Effect, Handover, News, PastEntry, SavePlace};
+use crate::monitor::app::effect::{Effect, Handover, News, PastEntry, Planned, SavePlace};
 use crate::monitor::app::run::Outside;
 use crate::process::tree::Process;
 use crate::process::whole::{GRACE, Whole};
@@ -168,10 +169,34 @@ impl Hands {
         let Some(whose) = self.one(source) else {
             return self.complain(self.which());
         };
-        self.spawn(move |_| match hand_over(&whose, &handover) {
-            Ok(id) => News::Said { text: format!("Delegated as {id}."), is_error: false },
-            Err(why) => News::NotDelegated { source, handover, why },
+        self.spawn(move |news| {
+            let begun = plan(&whose, &handover, true, news).and_then(|plan| begin(&whose, plan.spec));
+            delegated(source, handover, begun)
         });
+    }
+
+    fn plan(&self, ticket: u64, source: Option<SourceId>, handover: Box<Handover>, asks_planner: bool) {
+        let Some(whose) = self.one(source) else {
+            return self.complain(self.which());
+        };
+        self.spawn(move |news| {
+            let plan = plan(&whose, &handover, asks_planner, news).map(Box::new);
+            News::Planned { ticket, plan }
+        });
+    }
+
+    fn begin(&self, source: Option<SourceId>, handover: Box<Handover>, spec: Spec) {
+        let Some(whose) = self.one(source) else {
+            return self.complain(self.which());
+        };
+        self.spawn(move |_| delegated(source, handover, begin(&whose, spec)));
+    }
+
+    fn tasks(&self, source: Option<SourceId>) {
+        // Elsewhere nobody tells them.
+        if let Some(Whose::Here(folder)) = self.one(source) {
+            self.spawn(move |_| News::Tasks { source, tasks: delegate::dialog::open_tasks(&folder) });
+        }
     }
 
     fn configure(&self, source: Option<SourceId>, setting: (&'static Key, Option<Value>), layer: Layer) {
@@ -193,6 +218,10 @@ impl Outside for Hands {
             Effect::Send(source, command) => self.send(source, *command),
             Effect::Signal { id, what, process } => {
                 self.spawn(move |_| News::Signalled { id, done: signal(what, &process) });
+            }
+            Effect::Hold { id, what, held } => {
+                let folders: Vec<StateFolder> = self.watched.iter().filter_map(here).collect();
+                self.spawn(move |_| hold_by_hook(id, what, &held, &folders));
             }
             Effect::Preview { ticket, commands } => {
                 let commands: Vec<(Option<Whose>, Command)> =
@@ -222,6 +251,11 @@ impl Outside for Hands {
                 self.spawn(move |_| News::Diff { ticket, text: changed(whose, step, folder.as_deref()) });
             }
             Effect::Delegate(source, handover) => self.delegate(source, handover),
+            Effect::Plan { ticket, source, handover, asks_planner } => {
+                self.plan(ticket, source, handover, asks_planner);
+            }
+            Effect::Begin { source, handover, spec } => self.begin(source, handover, *spec),
+            Effect::Tasks { source } => self.tasks(source),
             Effect::Export { name, text } => self.spawn(move |_| export(&name, &text)),
             Effect::Save { source, place, text } => {
                 let folder = match self.one(source) {
@@ -245,23 +279,34 @@ impl Outside for Hands {
     }
 }
 
+fn here(watched: &Watched) -> Option<StateFolder> {
+    if let Whose::Here(folder) = &watched.place { Some(folder.clone()) } else { None }
+}
+
+/// Leaves word for a session's hook: that it was heard is told by the hook's own record.
+fn hold_by_hook(id: CommandId, what: Control, held: &Held, folders: &[StateFolder]) -> News {
+    let order =
+        hold::wanted(what.as_str()).map(|want| Order { want, reason: None, command_id: Some(id.clone()) });
+    let is_release = order.is_none();
+    let left = folders.iter().try_for_each(|folder| {
+        let path = folder.hold_file(&held.session).map_err(|error| error.to_string())?;
+        hold::order(&path, held.agent.as_deref(), order.clone()).map_err(|error| error.to_string())
+    });
+    match left {
+        Err(why) => News::Signalled { id, done: Err(why) },
+        Ok(()) if is_release => News::Signalled { id, done: Ok("its hook lets it go on".into()) },
+        // The hook itself says when it happened.
+        Ok(()) => News::Nothing,
+    }
+}
+
 /// Stops, continues or ends a process with all that descends from it.
-fn signal(what: Control, process: &Signalled) -> Result<String, String> {
+fn signal(what: Signal, process: &Signalled) -> Result<String, String> {
     let whole = Whole::of(Process { pid: process.pid, start: process.start })?;
     match what {
-        Control::Pause => whole.pause(),
-        Control::Resume => whole.resume(),
-        Control::Cancel => whole.end(GRACE),
-        Control::Drain
-        | Control::Retry
-        | Control::Skip
-        | Control::Approve
-        | Control::Reject
-        | Control::Answer
-        | Control::Tell
-        | Control::Accept
-        | Control::Raise
-        | Control::Settle => Err(format!("{} cannot be done by a signal", what.as_str())),
+        Signal::Stop => whole.pause(),
+        Signal::Continue => whole.resume(),
+        Signal::End => whole.end(GRACE),
     }
 }
 
@@ -277,12 +322,37 @@ fn explain(whose: Option<&Whose>, target: &Target) -> Vec<String> {
     }
 }
 
-fn hand_over(whose: &Whose, handover: &Handover) -> Result<String, String> {
+/// Weighs and splits a task where it is to be done.
+fn plan(
+    whose: &Whose,
+    handover: &Handover,
+    asks_planner: bool,
+    news: &mpsc::Sender<News>,
+) -> Result<Planned, String> {
+    let tell = |text: &str| {
+        let _ = news.blocking_send(News::Said { text: text.to_owned(), is_error: false });
+    };
     match whose {
-        Whose::Here(folder) => delegate::hand_over_from(folder, handover)
+        Whose::Here(folder) => {
+            delegate::dialog::plan(folder, handover, asks_planner, &tell).map_err(|error| first_line(&*error))
+        }
+        Whose::Elsewhere(client) => elsewhere::plan(client, handover),
+    }
+}
+
+fn begin(whose: &Whose, spec: Spec) -> Result<String, String> {
+    match whose {
+        Whose::Here(folder) => delegate::dialog::begin(folder, spec)
             .map(|id| id.to_string())
             .map_err(|error| first_line(&*error)),
-        Whose::Elsewhere(client) => elsewhere::hand_over(client, handover),
+        Whose::Elsewhere(client) => elsewhere::begin(client, spec),
+    }
+}
+
+fn delegated(source: Option<SourceId>, handover: Box<Handover>, begun: Result<String, String>) -> News {
+    match begun {
+        Ok(id) => News::Said { text: format!("Delegated as {id}."), is_error: false },
+        Err(why) => News::NotDelegated { source, handover, why },
     }
 }
 

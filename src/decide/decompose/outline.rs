@@ -87,7 +87,9 @@ const VERBS: [&str; 48] = [
 
 /// Returns the steps of a task.
 pub(super) fn outlines(task: &Task) -> (Source, Vec<Outline>) {
-    let listed = listed(&task.description);
+    // A task in one sentence lists its steps there.
+    let told = if task.description.trim().is_empty() { &task.title } else { &task.description };
+    let listed = listed(told);
     let is_numbered = listed.iter().any(|outline| outline.number.is_some());
     let source = if is_numbered { Source::Numbered } else { Source::Bulleted };
     let found = [
@@ -116,13 +118,53 @@ fn listed(description: &str) -> Vec<Outline> {
         if line.trim_start().starts_with("```") {
             is_code = !is_code;
         } else if !is_code {
-            items.extend(Item::of(line).filter(|item| !item.text.is_empty()));
+            let inline = inline(line);
+            let own = Item::of(line).filter(|item| inline.is_empty() && !item.text.is_empty());
+            items.extend(inline.into_iter().chain(own));
         }
     }
     let outermost = items.iter().map(|item| item.indent).min().unwrap_or(0);
     let outer: Vec<Item<'_>> = items.iter().copied().filter(|item| item.indent == outermost).collect();
     let items = if outer.len() >= FEWEST { outer } else { items };
     items.into_iter().map(|item| Outline { number: item.number, ..outline(item.text) }).collect()
+}
+
+/// Returns the items of a list that stands in one line, numbered from 1 on; none where fewer than two are.
+fn inline(line: &str) -> Vec<Item<'_>> {
+    let mut starts: Vec<(usize, usize)> = Vec::new();
+    let mut from = 0;
+    for number in 1..=LOOKED_AT {
+        let Some((at, text)) = marker(line, from, number) else { break };
+        starts.push((at, text));
+        from = text;
+    }
+    if starts.len() < FEWEST {
+        return Vec::new();
+    }
+    let indent = line.len() - line.trim_start().len();
+    let ends = starts.iter().skip(1).map(|(at, _)| *at).chain([line.len()]);
+    let item = |((number, (_, from)), to): ((u32, &(usize, usize)), usize)| {
+        let text = line.get(*from..to).unwrap_or_default();
+        // Where the numbers stand in brackets, the next one's is left over.
+        let text = text.trim_end().strip_suffix('(').unwrap_or(text).trim();
+        let text = text.trim_end_matches([',', ';']).trim_end();
+        Some(Item { number: Some(number), indent, text }).filter(|item| !item.text.is_empty())
+    };
+    let items: Vec<Item<'_>> = (1..).zip(&starts).zip(ends).filter_map(item).collect();
+    if items.len() < FEWEST { Vec::new() } else { items }
+}
+
+/// Finds `1. `, `1) ` or `(1) ` as a word of its own; returns where it begins and where its text does.
+fn marker(line: &str, from: usize, number: usize) -> Option<(usize, usize)> {
+    let number = number.to_string();
+    let rest = line.get(from..)?;
+    rest.match_indices(number.as_str()).find_map(|(at, _)| {
+        let before = line.get(..from + at)?.chars().next_back();
+        let is_begun = before.is_none_or(|letter| letter.is_whitespace() || letter == '(');
+        let text = from + at + number.len() + 1;
+        let after = rest.get(at + number.len()..)?.strip_prefix(['.', ')'])?;
+        (is_begun && after.starts_with(char::is_whitespace)).then_some((from + at, text))
+    })
 }
 
 /// Returns the sentences that begin with a verb of doing, also after "then", "and" and the like.
@@ -172,4 +214,35 @@ fn template(task: &Task) -> Vec<Outline> {
     let about: String = task.title.trim().chars().take(LONGEST).collect();
     let of = |step: &str| if about.is_empty() { step.to_owned() } else { format!("{step}: {about}") };
     steps.iter().map(|step| Outline { text: of(step), number: None }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("1. Design it 2. Build it, 3. Ship it", &["Design it", "Build it", "Ship it"])]
+    #[case("Please: 1) draw; 2) paint.", &["draw", "paint."])]
+    #[case("Do (1) this (2) that", &["this", "that"])]
+    #[case("1. Only one thing", &[])]
+    #[case("Move from 1.2 to 2. Then rest", &[])]
+    #[case("Version 1. was good, version 2.0 is better", &[])]
+    #[case("2. second 1. first", &[])]
+    #[case("1. 2. 3.", &[])]
+    #[case("", &[])]
+    fn a_list_in_one_line_is_numbered_from_one_on(#[case] line: &str, #[case] items: &[&str]) {
+        let found: Vec<&str> = inline(line).iter().map(|item| item.text).collect();
+        assert_eq!(found, items);
+    }
+
+    #[test]
+    fn a_sentence_that_lists_its_steps_is_split_there() {
+        let task = Task::from_text("Ship the release: 1. bump the version 2. tag it 3. publish it");
+        let (source, outlines) = outlines(&task);
+        assert_eq!(source, Source::Numbered);
+        let told: Vec<_> = outlines.iter().map(|one| (one.number, one.text.as_str())).collect();
+        assert_eq!(told, [(Some(1), "bump the version"), (Some(2), "tag it"), (Some(3), "publish it")]);
+    }
 }

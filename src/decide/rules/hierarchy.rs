@@ -15,7 +15,7 @@ pub fn level(agents: &Agents, name: &str) -> Option<u32> {
 }
 
 /// Returns what an agent is called without its family.
-fn role(name: &str) -> &str {
+pub fn role(name: &str) -> &str {
     FAMILY.iter().find_map(|family| name.strip_prefix(family)).unwrap_or(name)
 }
 

@@ -34,7 +34,11 @@ impl Driver {
                 Ask::Look(look) => look(&self.view()),
                 Ask::Command { command, reply } => self.answer(*command, reply)?,
                 Ask::Note { body, reply } => {
-                    self.record(vec![(now(), *body)])?;
+                    if let Body::HookRecorded(record) = *body {
+                        self.record_hook(*record)?;
+                    } else {
+                        self.record(vec![(now(), *body)])?;
+                    }
                     let _ = reply.send(());
                 }
                 Ask::Settings { change, reply } => {
@@ -124,7 +128,9 @@ impl Driver {
         } else {
             Vec::new()
         };
+        let calls = self.calls(Seq(first), &events);
         let _ = self.book.write_drafts(now, drafts, events)?;
+        self.call(calls);
         for event in told {
             // They may all have gone meanwhile.
             let _ = self.events.send(Arc::new(Published::new(event)));

@@ -1,15 +1,16 @@
 //! The files that an agent's tool writes beside its streams: found where the adapter says, and read on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::agent::Beside;
 use crate::agent::brief::{self, Brief};
 use crate::agent::kind::Kind;
+use crate::agent::log::Origin;
 use crate::agent::run::Run;
+use crate::agent::{Adapter, Beside, Input};
 
 /// How much of a file is read in one turn, and at once.
 const BUDGET: usize = 512 * 1024;
@@ -23,6 +24,9 @@ const MOST_NAMES: usize = 100_000;
 #[derive(Default)]
 pub(super) struct Besides {
     known: BTreeMap<u32, Known>,
+    /// The files that were found by looking, and when that was done last.
+    found: BTreeSet<PathBuf>,
+    looked: Option<Instant>,
 }
 
 /// What is known of one file.
@@ -40,6 +44,17 @@ pub(super) struct Open {
 }
 
 impl Besides {
+    /// Returns the files that fit one of these patterns and were not found before.
+    pub fn look(&mut self, wanted: &[PathBuf], is_over: bool) -> Vec<PathBuf> {
+        let is_due = self.looked.is_none_or(|looked| looked.elapsed() >= LOOK_AGAIN);
+        if wanted.is_empty() || !(is_due || is_over) {
+            return Vec::new();
+        }
+        self.looked = Some(Instant::now());
+        let fitting = wanted.iter().flat_map(|pattern| all(pattern));
+        fitting.filter(|path| self.found.insert(path.clone())).collect()
+    }
+
     /// Opens a file at the place where reading goes on, if there is anything new in it.
     pub fn open(&mut self, beside: &Beside, at: u64, is_over: bool) -> Option<Open> {
         let now = Instant::now();
@@ -95,16 +110,34 @@ impl Open {
 /// Returns whether the tool has kept anything of the session that is to be gone on with.
 pub(super) fn is_there(run: &Run) -> bool {
     let brief = run.files.get(brief::FILE).and_then(|text| serde_json::from_str::<Brief>(text).ok());
-    // Only the agent itself knows what it kept; if it is nothing, it begins anew.
-    if brief.as_ref().is_some_and(|brief| brief.kind == Kind::Acp) {
-        return true;
+    let Some(brief) = brief else { return false };
+    // It keeps its sessions as it likes, and says itself if one is gone.
+    if matches!(brief.kind, Kind::OpenCode | Kind::Acp) {
+        return brief.session.is_some();
     }
-    let files = brief.map(|brief| brief.adapter().beside()).unwrap_or_default();
-    files.iter().any(|beside| first(&beside.pattern).is_some())
+    let mut adapter = brief.adapter();
+    let is_there = adapter.beside().iter().any(|beside| first(&beside.pattern).is_some());
+    let wanted: Vec<PathBuf> = adapter.wanted().iter().flat_map(|pattern| all(pattern)).collect();
+    is_there || wanted.iter().any(|path| tells(adapter.as_mut(), path))
 }
 
-/// Returns the first file that fits a pattern. A `*` stands for any part of one name.
+/// Returns whether a file that was found tells of anything: a tool may begin a file, and go on only with one in which
+/// somebody answered.
+fn tells(adapter: &mut dyn Adapter, path: &Path) -> bool {
+    adapter.found(path);
+    let beside = adapter.beside().into_iter().find(|beside| beside.pattern == path);
+    let (Some(beside), Ok(bytes)) = (beside, std::fs::read(path)) else { return false };
+    let input = Input::Bytes { origin: Origin::Beside(beside.nth), offset: 0, bytes: &bytes };
+    !adapter.step(input).log.is_empty()
+}
+
+/// Returns the first file that fits a pattern.
 fn first(pattern: &Path) -> Option<PathBuf> {
+    all(pattern).into_iter().next()
+}
+
+/// Returns the files that fit a pattern. A `*` stands for any part of one name.
+fn all(pattern: &Path) -> Vec<PathBuf> {
     let mut found = vec![PathBuf::new()];
     for part in pattern.components() {
         let wanted = match part {
@@ -116,7 +149,8 @@ fn first(pattern: &Path) -> Option<PathBuf> {
             Some(wanted) => found.iter().flat_map(|folder| fitting(folder, wanted)).collect(),
         };
     }
-    found.into_iter().find(|path| path.is_file())
+    found.retain(|path| path.is_file());
+    found
 }
 
 fn fitting(folder: &Path, wanted: &str) -> Vec<PathBuf> {
@@ -161,6 +195,50 @@ mod tests {
         std::fs::write(folder.join("agent-a71.jsonl"), "first\nmore\n").unwrap();
         assert_eq!(read(&mut besides), Some((6, b"more\n".to_vec())));
         assert_eq!(besides.folders(), [folder]);
+    }
+
+    #[test]
+    fn every_file_that_fits_is_found_once_when_it_has_come_to_be() {
+        let temp = tempfile::tempdir().unwrap();
+        let wanted = [temp.path().join("chats/s1/*.jsonl")];
+        let mut besides = Besides::default();
+        assert!(besides.look(&wanted, true).is_empty(), "there is not even a folder");
+        std::fs::create_dir_all(temp.path().join("chats/s1/folder.jsonl")).unwrap();
+        let write = |name: &str| {
+            let path = temp.path().join("chats/s1").join(name);
+            std::fs::write(&path, "x").unwrap();
+            path
+        };
+        let one = write("one.jsonl");
+        write("other.txt");
+        assert_eq!(besides.look(&wanted, true), [one]);
+        let two = write("two.jsonl");
+        assert!(besides.look(&wanted, false).is_empty(), "it was looked just now");
+        assert_eq!(besides.look(&wanted, true), [two]);
+        assert!(besides.look(&wanted, true).is_empty());
+    }
+
+    #[test]
+    fn a_session_in_which_nobody_answered_is_not_gone_on_with() {
+        let temp = tempfile::tempdir().unwrap();
+        let session = "0a0b0c0d-0000-8000-8000-000000000001".to_owned();
+        let brief = Brief {
+            session: Some(session.clone()),
+            home: Some(temp.path().to_owned()),
+            ..Brief::of(crate::agent::kind::Kind::Gemini)
+        };
+        let files = [(brief::FILE.to_owned(), serde_json::to_string(&brief).unwrap())].into();
+        let run = Run { files, ..Run::default() };
+        assert!(!is_there(&run), "there is no file");
+        let chats = temp.path().join("tmp/project/chats");
+        std::fs::create_dir_all(&chats).unwrap();
+        let header = format!("{{\"sessionId\":{session:?},\"kind\":\"main\"}}\n");
+        let file = chats.join("session-2026-11-17T14-40-0a0b0c0d.jsonl");
+        std::fs::write(&file, &header).unwrap();
+        assert!(!is_there(&run), "the tool would not find it");
+        let answer = r#"{"id":"m1","type":"gemini","content":"Hello","tokens":{"input":1,"output":1}}"#;
+        std::fs::write(&file, format!("{header}{answer}\n")).unwrap();
+        assert!(is_there(&run));
     }
 
     #[test]

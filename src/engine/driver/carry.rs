@@ -64,7 +64,7 @@ impl Driver {
     pub(super) fn start_in(&mut self, launch: &Launch, root: &Path) {
         let session = launch.session.clone();
         self.renew_config();
-        if let Some((until, why)) = self.held(launch.agent.as_deref()) {
+        if let Some((until, why)) = self.held(launch) {
             self.tell_later(Report::Held { session, until, why });
             return;
         }
@@ -78,8 +78,9 @@ impl Driver {
     }
 
     /// Returns until when nothing is started on an agent's provider, and why.
-    fn held(&self, agent: Option<&str>) -> Option<(Stamp, String)> {
-        let provider = self.config_agent(agent).ok()?.kind.provider()?;
+    fn held(&self, launch: &Launch) -> Option<(Stamp, String)> {
+        let agent = self.config_agent(launch.agent.as_deref()).ok()?;
+        let provider = agent.provider(launch.model.as_deref())?;
         let until = *self.limited.get(provider).filter(|until| **until > now())?;
         Some((until, format!("{provider} takes nothing more until {until}")))
     }
@@ -109,7 +110,8 @@ impl Driver {
         let run = |ask: &Ask<'_>| agent.run(ask).map_err(|error| format!("{name} cannot be run: {error}"));
         // It goes on with its own session where that is one of the same tool, and is there.
         let resume = launch.resume.as_ref().filter(|(cli, _)| agent.kind.tool() == Some(cli.tool.as_str()));
-        let resumed = resume.map(|(cli, prompt)| Ask { prompt, resume: Some(&cli.session), ..whole });
+        let go_on = resume.map(|(_, prompt)| agent.kind.go_on(prompt, &launch.prompt)).unwrap_or_default();
+        let resumed = resume.map(|(cli, _)| Ask { prompt: &go_on, resume: Some(&cli.session), ..whole });
         let resumed = resumed.and_then(|ask| run(&ask).ok()).filter(beside::is_there);
         let resumed = resumed.map(|run| brief::with_the_whole_task(run, &launch.prompt));
         let run = resumed.map_or_else(|| run(&whole), Ok)?;

@@ -179,7 +179,10 @@ impl Desk {
                     signal: exit.signal,
                     error: exit.error.clone(),
                 };
-                let step = self.adapter.step(Input::End(&end));
+                let mut step = self.adapter.step(Input::End(&end));
+                let zone = jiff::tz::TimeZone::system();
+                let limit = super::limits::tell(&mut step, self.brief.kind.provider(), exit.at, &zone);
+                self.limited_until = limit.or(self.limited_until);
                 let verdict = self.verdict(&step);
                 self.keep(step, &mut news);
                 // Of a host of an earlier release only those that lived on are known.
@@ -208,7 +211,12 @@ impl Desk {
 
     /// Reads the files that the agent's tool writes itself; returns whether all were read to their end.
     fn read_besides(&mut self, is_over: bool, news: &mut News) -> bool {
-        let mut all_ended = true;
+        let found = self.besides.look(&self.adapter.wanted(), is_over);
+        for path in &found {
+            self.adapter.found(path);
+        }
+        // What was found may tell of more.
+        let mut all_ended = found.is_empty();
         for beside in self.adapter.beside() {
             let origin = Origin::Beside(beside.nth);
             let at = self.log.next(origin);

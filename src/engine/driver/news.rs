@@ -63,7 +63,12 @@ impl News {
                 Entry::Tool { name, input, .. } => {
                     latest.entry(agent).or_default().last_action = Some(cut(&format!("{name} {input}")));
                 }
-                Entry::Named(named) => events.push(teller.named(named)),
+                // The number of a turn is the adapter's business.
+                Entry::Named(named)
+                    if agent.is_none() && (named.session.is_some() || named.model.is_some()) =>
+                {
+                    events.push(teller.named(named));
+                }
                 Entry::AgentStarted(started) => {
                     events.extend(agent.map(|agent| teller.agent_started(agent, started)));
                 }
@@ -74,7 +79,8 @@ impl News {
                     events.extend(agent.map(|agent| teller.agent_ended(agent, *status, text)));
                 }
                 Entry::Limited(limited) => events.push(teller.limited(limited)),
-                Entry::Output { .. }
+                Entry::Named(_)
+                | Entry::Output { .. }
                 | Entry::Thought { .. }
                 | Entry::ToolResult { .. }
                 | Entry::Question { .. }
@@ -135,7 +141,6 @@ impl Teller<'_> {
     fn used(&self, agent: Option<&AgentId>, usage: &Usage, from: &Place) -> Body {
         let (message_id, request_id) = usage_ids(self.session, usage, from);
         let (model, tokens) = (usage.model.as_deref().map(cut), Some(usage.tokens));
-        let cost = usage.cost;
         match agent {
             Some(agent) => Body::AgentUsage(p::AgentUsage {
                 session_id: self.session.clone(),
@@ -144,7 +149,7 @@ impl Teller<'_> {
                 request_id,
                 model,
                 usage: tokens,
-                cost,
+                cost: usage.cost,
                 ..p::AgentUsage::default()
             }),
             None => Body::SubtaskUsage(p::SubtaskUsage {
@@ -155,7 +160,7 @@ impl Teller<'_> {
                 request_id,
                 model,
                 usage: tokens,
-                cost,
+                cost: usage.cost,
                 ..p::SubtaskUsage::default()
             }),
         }

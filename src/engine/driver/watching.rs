@@ -114,7 +114,45 @@ impl Driver {
             }
             self.busy_at = Instant::now();
         }
+        self.read_hooks()
+    }
+
+    /// Takes over what hooks recorded while no engine listened, each record once.
+    fn read_hooks(&mut self) -> Result<()> {
+        let (disk, folder) = (self.book.store().disk.clone(), self.book.store().folder.clone());
+        let waiting = match inbox::sessions(&*disk, &folder) {
+            Err(error) if error.is_passing() => return Ok(()),
+            other => other?,
+        };
+        for session in waiting {
+            let from = self.hooks_read.get(&session).copied().unwrap_or(0);
+            let found = match inbox::records(&*disk, &folder, &session, from) {
+                // What cannot be read now waits.
+                Err(error) if error.is_passing() => continue,
+                other => other?,
+            };
+            for (id, text) in found.records {
+                if let Ok(record) = serde_json::from_str::<p::HookRecorded>(text.get()) {
+                    self.record_hook(p::HookRecorded { id, ..record })?;
+                }
+            }
+            let taken = match inbox::taken(&*disk, &folder, &session, found.next) {
+                Err(error) if error.is_passing() => false,
+                other => other?,
+            };
+            // What came meanwhile is read the next time, from there on.
+            self.hooks_read.insert(session, if taken { 0 } else { found.next });
+        }
         Ok(())
+    }
+
+    /// Writes down what a hook recorded, unless it is there already.
+    pub(super) fn record_hook(&mut self, record: p::HookRecorded) -> Result<()> {
+        if self.kernel.has_hooked(&record.id) {
+            return Ok(());
+        }
+        self.busy_at = Instant::now();
+        self.record(vec![(now(), Body::HookRecorded(Box::new(record)))])
     }
 
     /// Reads what every session's host and agent said since.

@@ -15,6 +15,7 @@ use super::input::{Did, Exit, Host, Report, Settled, Verdict};
 use super::quality::worth;
 use super::schedule::timeout;
 use super::state::{Phase, State, Stop, Sweeping, Task};
+use super::verdict::Judged;
 
 /// So many starts in a row may be refused before the step has failed.
 const START_TRIES: u32 = 5;
@@ -331,28 +332,34 @@ impl Turn<'_> {
         result: Option<String>,
     ) {
         let result = result.map(|summary| Box::new(Outcome { summary: Some(summary), ..Default::default() }));
+        let approved = self.kernel.approves_instead(id, &subtask_id, result.as_deref());
         self.emit(Body::SubtaskSkipped(p::SubtaskSkipped {
             delegation_id: id.clone(),
             subtask_id,
             reason,
             by,
             result,
+            approved,
             ..Default::default()
         }));
     }
 
     fn completed(&mut self, at: &Place, status: Option<&str>, result: Option<Box<Outcome>>) {
-        let worth = worth(status.is_some(), result.as_deref());
-        if let (Some(worth), Some(needed), None) = (&worth, self.kernel.needed(&at.delegation), status)
-            && worth.score < needed
+        let judged = self.kernel.judged(at, result.as_deref());
+        let score = judged.as_ref().and_then(|judged| judged.verdict.score);
+        let worth = worth(status.is_some(), result.as_deref(), score);
+        if status.is_none()
+            && let Some(why) = self.kernel.lacking(at, worth.as_ref(), judged.as_ref())
         {
-            return self.review(at, worth, needed, result);
+            return self.review(at, why, worth.as_ref(), result);
         }
         self.emit(Body::SubtaskCompleted(p::SubtaskCompleted {
             delegation_id: at.delegation.clone(),
             subtask_id: at.subtask.clone(),
             status: status.map(Into::into),
             quality: worth.map(|worth| f64::from(worth.score)),
+            approved: judged.as_ref().and_then(Judged::approved),
+            reason: judged.as_ref().and_then(Judged::says),
             result,
             session_id: Some(at.session.clone()),
             attempt: Some(at.attempt),
@@ -394,6 +401,10 @@ impl Turn<'_> {
         let Some(delegation) = self.kernel.delegations.get(id) else { return };
         let Some(task) = delegation.task(index) else { return };
         let limits = &delegation.limits;
+        // Whoever judges says the same of the same work: that is for a person, not for another try.
+        if task.state == State::Review && task.spec.judges.is_some() {
+            return;
+        }
         if !limits.auto_retry || task.retries >= limits.max_retries {
             return;
         }

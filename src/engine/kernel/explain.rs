@@ -120,7 +120,7 @@ impl Kernel {
         let task = delegation.task(index)?;
         Some(match &task.state {
             State::Ended { how, .. } => {
-                let why = task.error.clone().filter(|_| task.has_failed());
+                let why = task.error.clone().filter(|_| task.has_failed() || *how == StatusWord::Skipped);
                 Why::Ended { how: *how, why }
             }
             State::Live(_) => why_live(task),

@@ -64,6 +64,7 @@ impl Kernel {
             Body::CommandConfirmed(data) => self.confirmed(data, event.at),
             Body::CommandRefused(data) => self.refused(data, event.at),
             Body::SettingsChanged(data) => self.settings(data),
+            Body::HookRecorded(data) => self.hooked(&data.id),
             Body::EngineStarted(data) => self.engine_started(data.boot_id.as_ref(), last, event.at),
             body => self.apply_subtask(body),
         }
@@ -84,6 +85,7 @@ impl Kernel {
                 self.subtask_ended(&data.delegation_id, &data.subtask_id, how, |task| {
                     task.result = result.or(task.result.take());
                     task.quality = data.quality.or(task.quality);
+                    task.approved = data.approved;
                 });
             }
             Body::SubtaskReview(data) => {
@@ -106,6 +108,8 @@ impl Kernel {
                 let result = data.result.as_ref().and_then(|result| result.summary.clone());
                 self.subtask_ended(&data.delegation_id, &data.subtask_id, StatusWord::Skipped, |task| {
                     task.result = result;
+                    task.error.clone_from(&data.reason);
+                    task.approved = data.approved;
                 });
             }
             Body::SubtaskTimedOut(data) => {
@@ -393,7 +397,7 @@ impl Kernel {
         let session = task.session().map(|session| session.id.clone());
         task.promised = data.attempt.unwrap_or_else(|| task.new_attempt());
         task.state = data.retry_at.map_or(State::Queued, |until| State::Backoff { until });
-        task.ripe = false;
+        (task.ripe, task.approved) = (false, None);
         task.epoch += 1;
         let was_held = matches!(data.cause.as_deref(), Some("start" | "limit"));
         task.refusal = data.reason.clone().filter(|_| was_held);

@@ -71,6 +71,17 @@ impl Kernel {
         self.concluded(&data.command_id, known, at);
     }
 
+    pub(super) fn hooked(&mut self, id: &str) {
+        if self.hooked_ids.insert(id.to_owned()) {
+            self.hooked.push_back(id.to_owned());
+        }
+        while self.hooked.len() > KNOWN
+            && let Some(oldest) = self.hooked.pop_front()
+        {
+            self.hooked_ids.remove(&oldest);
+        }
+    }
+
     fn concluded(&mut self, id: &CommandId, concluded: Known, at: Stamp) {
         self.pending.remove(id);
         if let Some(known) = self.known.get_mut(id) {

@@ -26,6 +26,8 @@ pub struct Tally {
     pub unblocked: u32,
     pub failed: u32,
     pub held: u32,
+    /// The steps that have a condition.
+    pub conditional: Vec<u32>,
     /// Delegations below each step.
     pub children: BTreeMap<u32, BTreeSet<DelegationId>>,
     /// Of those, how many have not ended.
@@ -295,6 +297,9 @@ pub(super) fn link(delegation: &mut Delegation) {
     for (task, index) in delegation.tasks.iter_mut().zip(0u32..) {
         task.mark = Mark::default();
         (task.dependants, task.unmet) = (Vec::new(), 0);
+        if task.spec.when.is_some() {
+            delegation.tally.conditional.push(index);
+        }
         for dependency in &task.spec.dependencies {
             if let Some(on) = delegation.tally.by_id.get(dependency) {
                 waits.push((*on, index));

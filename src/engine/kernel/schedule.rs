@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::decide::template;
 use crate::model::event::{Body, payload as p};
 use crate::model::id::{DelegationId, SessionId};
 
@@ -9,7 +10,7 @@ use super::Turn;
 use super::effect::{Effect, Launch};
 use super::state::{Delegation, Task};
 
-/// So much of a result is handed on; the whole of it is in the session's log.
+/// So much is told of how an attempt failed; the whole of it is in the session's log.
 const HANDED_ON: usize = 32 * 1024;
 
 impl Turn<'_> {
@@ -82,13 +83,9 @@ pub(super) fn timeout(delegation: &Delegation, task: &Task) -> Option<u64> {
 
 /// Returns what an agent is told: its task, what came before it, and how the last attempt failed.
 fn prompt(delegation: &Delegation, task: &Task) -> String {
-    let mut text = task.spec.prompt.clone();
-    for on in &task.spec.dependencies {
-        let Some(before) = delegation.index_of(on).and_then(|index| delegation.task(index)) else { continue };
-        if let Some(result) = &before.result {
-            let _ = write!(text, "\n\n## Result of {on}\n\n{}", head(result));
-        }
-    }
+    let result = |on| delegation.index_of(on).and_then(|index| delegation.task(index)?.result.as_deref());
+    let results = task.spec.dependencies.iter().map(|on| (on.as_str(), result(on)));
+    let mut text = template::fill(&task.spec.prompt, &results.collect::<Vec<_>>());
     if let Some(error) = task.error.as_deref().filter(|_| task.with_failure) {
         let _ = write!(text, "\n\n## The last attempt failed\n\n{}", head(error));
         if let Some(result) = &task.result {

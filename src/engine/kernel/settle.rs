@@ -28,6 +28,8 @@ impl Turn<'_> {
         let stopping = self.kernel.is_stopping(delegation);
         if stopping {
             self.stop_rest(id);
+        } else {
+            self.leave_out(id);
         }
         let Some(delegation) = self.kernel.delegations.get(id) else { return };
         let tally = &delegation.tally;
@@ -158,8 +160,12 @@ fn ending(delegation: &Delegation, orphan: bool, took: std::time::Duration) -> B
     })
 }
 
-/// Returns what the results of its steps are worth together: their mean.
+/// Returns what its result is worth: what was said of it last, where a step judges; else the mean of its steps.
 fn worth(delegation: &Delegation) -> Option<f64> {
+    let mut judged = delegation.tasks.iter().rev().filter(|task| task.spec.judges.is_some());
+    if let Some(quality) = judged.find_map(|task| task.quality) {
+        return Some(quality);
+    }
     let (mut sum, mut count) = (0.0, 0.0);
     for quality in delegation.tasks.iter().filter_map(|task| task.quality) {
         (sum, count) = (sum + quality, count + 1.0);

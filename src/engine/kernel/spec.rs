@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use crate::model::command::{Pattern, Spec, StepSpec};
+use crate::model::command::{Judges, Pattern, Spec, StepSpec};
 use crate::model::id::{SubtaskId, file_name};
 
 /// Why a command is not done.
@@ -94,6 +94,7 @@ pub fn expand(spec: &Spec) -> Result<Vec<StepSpec>, Refusal> {
             }
         }
     }
+    link_conditions(&mut steps);
     for step in &mut steps {
         let mut once = HashSet::new();
         step.dependencies.retain(|on| once.insert(on.clone()));
@@ -107,6 +108,20 @@ pub fn expand(spec: &Spec) -> Result<Vec<StepSpec>, Refusal> {
             "The dependencies of {id} lead back to itself, so it could never begin.\nTake one of them away."
         ))),
         None => Ok(steps),
+    }
+}
+
+/// A step waits for the verdict that it hangs on, and whoever is to give one is asked for it.
+fn link_conditions(steps: &mut [StepSpec]) {
+    let mut asked = HashSet::new();
+    for step in steps.iter_mut() {
+        if let Some(when) = &step.when {
+            asked.insert(when.step.clone());
+            step.dependencies.push(when.step.clone());
+        }
+    }
+    for step in steps.iter_mut().filter(|step| asked.contains(&step.id)) {
+        step.judges = Some(Judges::Approval);
     }
 }
 

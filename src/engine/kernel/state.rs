@@ -108,6 +108,9 @@ pub struct Task {
     /// What its result is worth, 0 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quality: Option<f64>,
+    /// Whether it approved what it was to judge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved: Option<bool>,
     /// Why its last start was refused, while it waits for the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
@@ -319,6 +322,7 @@ impl Task {
             result: None,
             error: None,
             quality: None,
+            approved: None,
             refusal: None,
             retryable: false,
             with_failure: false,

@@ -11,7 +11,7 @@ use crate::model::key::SourceKind;
 use crate::model::node::{Claim, Node, NodeKind, push_tight};
 use crate::model::status::{Status, Trouble};
 use crate::model::time::Stamp;
-use crate::model::words::{ALIVE, meaning};
+use crate::model::words::{ALIVE, HOOK, meaning};
 use crate::model::{Model, NodeIx, text};
 
 impl Model {
@@ -56,7 +56,13 @@ impl Model {
         let kind = self.kind_of(claim.source);
         // That a process is there does not tell what it does: anybody who says that knows better.
         let is_there = kind == SourceKind::Process && claim.raw.as_deref() == Some(ALIVE);
-        if is_there { u8::MAX } else { kind.rank() }
+        let by_hook = claim.raw.as_deref().is_some_and(|raw| raw.starts_with(HOOK));
+        match (is_there, by_hook) {
+            (true, _) => u8::MAX,
+            // An engine that wrote a hook's word down knows no more than the hook.
+            (false, true) => SourceKind::Hook.rank(),
+            (false, false) => kind.rank(),
+        }
     }
 
     /// Sets the state in force to the most trusted claim; without one nobody knows it.

@@ -55,6 +55,17 @@ payloads! {
     /// What may be spent; each limit only where somebody set one.
     Budget {; tokens: u64, cost: Usd }
 
+    /// `hook:recorded`: what a hook saw inside an agent's own session. `kind` says what: session-started,
+    /// session-ended, called, refused, expired, started, ended, denied, held, released, stopped, notified, compacting.
+    HookRecorded {
+        id: String, kind: String, session: String;
+        at: Stamp, tool: String, cwd: String, transcript: String, agent_id: String, parent_agent_id: String,
+        tool_use_id: String, agent_type: String, caller_type: String, title: String, prompt: String,
+        model_requested: String, model_injected: String, model_effective: String, background: bool, depth: u32,
+        path: Vec<String>, category: String, allowed_tools: Vec<String>, allowed_actions: Vec<String>,
+        expires_at: Stamp, rule: String, tool_name: String, reason: String, status: String, summary: String,
+        duration_ms: u64, tokens: u64, command_id: CommandId,
+    }
     /// `delegation:hint`
     Hint { task_id: TaskId; should_delegate: bool, confidence: f64, suggested_pattern: String, subtask_count: u32 }
     /// `delegation:decision`
@@ -124,7 +135,7 @@ payloads! {
     SubtaskCompleted {
         delegation_id: DelegationId, subtask_id: SubtaskId;
         duration: u64, quality: f64, tokens_used: u64, status: String, result: Box<Outcome>,
-        session_id: SessionId, attempt: u32,
+        session_id: SessionId, attempt: u32, approved: bool, reason: String,
     }
     /// `delegation:subtask-failed`
     SubtaskFailed {
@@ -140,6 +151,7 @@ payloads! {
     /// `delegation:subtask-skipped`
     SubtaskSkipped {
         delegation_id: DelegationId, subtask_id: SubtaskId; reason: String, by: String, result: Box<Outcome>,
+        approved: bool,
     }
 
     /// `delegation:subtask-tree`

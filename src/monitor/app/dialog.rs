@@ -4,17 +4,23 @@
 pub mod answer;
 pub mod ask;
 pub mod cancel;
+pub mod delegate;
 pub mod failure;
+pub mod offers;
 pub mod proposal;
 
 use std::borrow::Cow;
 
 use tui_input::Input;
 
-use crate::control::{Control, Signalled, Target};
+pub use answer::Asked;
+use offers::Offers;
+
+use crate::control::{Control, Held, Signal, Signalled, Target};
 use crate::model::NodeIx;
 use crate::model::id::QuestionId;
 use crate::model::key::SourceId;
+use crate::monitor::app::effect::{Handover, Planned};
 
 /// A dialog.
 #[derive(Debug, Clone)]
@@ -49,9 +55,13 @@ pub enum Purpose {
     EditStep(usize),
     Answer(Target, QuestionId),
     /// Signals to these processes.
-    Signal(Control, Vec<Signalled>),
+    Signal(Signal, Vec<Signalled>),
+    /// Word for the hooks of these.
+    Hold(Control, Vec<Held>),
     /// A task for the engine of this source, where it is known which.
     Delegate(Option<SourceId>),
+    /// What would be started, of what was asked for there.
+    Start(Option<SourceId>, Box<Handover>, Box<Planned>),
     /// Where to keep a setting.
     Save(String),
     /// In which form to write it to a file.
@@ -124,7 +134,14 @@ pub enum Field {
     /// Some of several.
     Checks { label: Label, items: Vec<Check>, at: usize },
     /// A line of text.
-    Text { label: Label, hint: &'static str, input: Input },
+    Text {
+        label: Label,
+        hint: &'static str,
+        input: Input,
+        /// A word or a number: it stands beside its label.
+        is_short: bool,
+        offers: Offers,
+    },
 }
 
 /// One of several choices.
@@ -165,7 +182,14 @@ pub struct Estimate {
 impl Field {
     /// Makes a line of text.
     pub fn text(label: impl Into<Label>, hint: &'static str) -> Self {
-        Self::Text { label: label.into(), hint, input: Input::default() }
+        let (label, input, offers) = (label.into(), Input::default(), Offers::default());
+        Self::Text { label, hint, input, is_short: false, offers }
+    }
+
+    /// Makes a short one: a word or a number.
+    pub fn short(label: impl Into<Label>, hint: &'static str) -> Self {
+        let (label, input, offers) = (label.into(), Input::default(), Offers::default());
+        Self::Text { label, hint, input, is_short: true, offers }
     }
 
     /// Makes a choice of several; the first is chosen.
@@ -221,6 +245,11 @@ impl Form {
 
     /// Moves inside the focused field, and past its ends to the next one.
     pub fn down(&mut self) {
+        if let Some(Field::Text { input, offers, .. }) = self.focused()
+            && offers.down(input.value())
+        {
+            return;
+        }
         match self.focused() {
             Some(Field::Choice { options, at, .. }) if *at + 1 < options.len() => *at += 1,
             Some(Field::Checks { items, at, .. }) if *at + 1 < items.len() => *at += 1,
@@ -230,10 +259,36 @@ impl Form {
 
     /// Moves up inside the focused field, and past its ends to the one before.
     pub fn up(&mut self) {
+        if let Some(Field::Text { offers, .. }) = self.focused()
+            && offers.up()
+        {
+            return;
+        }
         match self.focused() {
             Some(Field::Choice { at, .. } | Field::Checks { at, .. }) if *at > 0 => *at -= 1,
             Some(Field::Choice { .. } | Field::Checks { .. } | Field::Text { .. }) | None => self.previous(),
         }
+    }
+
+    /// Returns whether the cursor stands behind the last letter of a line of text.
+    pub fn is_at_end(&self) -> bool {
+        let line = self.fields.get(self.focus);
+        matches!(line, Some(Field::Text { input, .. }) if input.cursor() == input.value().chars().count())
+    }
+
+    /// Takes the offer that is pointed at; says whether one was.
+    pub fn take_pointed(&mut self) -> bool {
+        let is_pointed = matches!(self.focused(), Some(Field::Text { offers, .. }) if offers.at.is_some());
+        is_pointed && self.complete()
+    }
+
+    /// Completes what is typed by what is offered, where that is so; says whether it was.
+    pub fn complete(&mut self) -> bool {
+        let Some(Field::Text { input, offers, .. }) = self.focused() else { return false };
+        let Some(id) = offers.pointed(input.value()) else { return false };
+        *input = Input::new(id);
+        offers.at = None;
+        true
     }
 
     /// Ticks or unticks.

@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::agent::log::Entry;
 use crate::config::Layer;
 use crate::config::keys::Key;
-use crate::control::{Control, Signalled, Target};
-use crate::model::command::Command;
+use crate::control::{Control, Held, Signal, Signalled, Target};
+use crate::model::command::{Command, Spec};
 use crate::model::id::{AgentId, CommandId, SessionId};
 use crate::model::key::SourceId;
 use crate::model::time::Stamp;
@@ -25,8 +25,14 @@ pub enum Effect {
     /// Stop, continue or end a process that no engine of ours runs, with all that descends from it.
     Signal {
         id: CommandId,
-        what: Control,
+        what: Signal,
         process: Signalled,
+    },
+    /// Leave word for the hook of a session that no engine of ours runs.
+    Hold {
+        id: CommandId,
+        what: Control,
+        held: Held,
     },
     /// Ask what commands would touch.
     Preview {
@@ -64,6 +70,23 @@ pub enum Effect {
     },
     /// Hand a task over, as `quarterdeck delegate` would: to the engine of this source, where there are several.
     Delegate(Option<SourceId>, Box<Handover>),
+    /// Weigh a task and split it, and begin nothing of it; its planner is asked only where that is said.
+    Plan {
+        ticket: u64,
+        source: Option<SourceId>,
+        handover: Box<Handover>,
+        asks_planner: bool,
+    },
+    /// Begin what was planned and shown; what it was planned from comes back where it is not taken.
+    Begin {
+        source: Option<SourceId>,
+        handover: Box<Handover>,
+        spec: Box<Spec>,
+    },
+    /// Read which tasks the project of this source plans.
+    Tasks {
+        source: Option<SourceId>,
+    },
     /// Put text on the clipboard.
     Copy(String),
     /// Write a file, and say where.
@@ -118,10 +141,29 @@ pub struct Handover {
     pub agent: Option<String>,
     pub pattern: Option<String>,
     pub agents: Option<u32>,
+    /// How many rounds a debate or a review has.
+    pub rounds: Option<u32>,
     /// How many levels it may have.
     pub depth: Option<u32>,
     /// The tokens that it may use.
     pub budget: Option<u64>,
+}
+
+/// What would be started, and who could be asked for a better plan.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Planned {
+    pub spec: Spec,
+    /// The agent that makes plans, where one is set.
+    pub planner: Option<String>,
+    /// Why it could not begin as it is.
+    pub trouble: Option<String>,
+}
+
+/// A task that a project plans.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TaskName {
+    pub id: String,
+    pub title: String,
 }
 
 /// Where a setting is kept.
@@ -144,6 +186,10 @@ pub enum News {
     Signalled { id: CommandId, done: Result<String, String> },
     /// A task could not be handed over: nothing of it is lost.
     NotDelegated { source: Option<SourceId>, handover: Box<Handover>, why: String },
+    /// What would be started, or why nothing can be.
+    Planned { ticket: u64, plan: Result<Box<Planned>, String> },
+    /// The tasks that a project plans.
+    Tasks { source: Option<SourceId>, tasks: Vec<TaskName> },
     /// What a command would touch.
     Previewed { ticket: u64, lines: Vec<String> },
     /// What is changed and not committed, in words.

@@ -205,9 +205,9 @@ impl App {
 
     /// Lets time pass, or goes on with what could not be done at once.
     pub fn tick(&mut self, now: Stamp) -> Vec<Effect> {
-        if self.ui.search.is_some() {
+        if self.ui.is_looking() {
             self.is_dirty = true;
-            return update::search(&mut self.ui, Ctx { model: &self.model, now });
+            return update::look(&mut self.ui, Ctx { model: &self.model, now });
         }
         let delta = self.model.advance(now);
         let before = (self.ui.toasts.len(), self.ui.outbox.sent.len());
@@ -258,8 +258,8 @@ pub async fn run(
             app.is_dirty = false;
             drawn_at = Some(Instant::now());
         }
-        let wake = match (app.ui.search.is_some(), app.is_dirty) {
-            // Keys and news come first: what is left of the time goes on with the search.
+        let wake = match (app.ui.is_looking(), app.is_dirty) {
+            // Keys and news come first: what is left of the time goes on with the look.
             (true, _) => Instant::now(),
             (false, true) => frame_at,
             (false, false) => Instant::now() + app.patience(),

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::control::Signalled;
+use crate::control::{Held, Signalled};
 use crate::model::Model;
 use crate::model::command::{Command, Receipt, ReceiptState};
 use crate::model::fact::target as target_key;
@@ -96,6 +96,12 @@ impl Outbox {
         let what = format!("{verb} process {}", process.pid);
         let state = SentState::Accepted;
         self.sent.push(Sent { id, verb, what, subject: process.key(), at: now, state });
+    }
+
+    /// Notes that word was left for a session's hook; its own record confirms it, at its next tool call.
+    pub fn push_hold(&mut self, id: CommandId, verb: &'static str, held: &Held, now: Stamp) {
+        let what = format!("{verb} {} at its next tool call", held.key());
+        self.sent.push(Sent { id, verb, what, subject: held.key(), at: now, state: SentState::Accepted });
     }
 
     /// Takes in what became of a signal; returns it as it ended.

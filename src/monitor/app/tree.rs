@@ -5,8 +5,10 @@
 
 use std::collections::BTreeSet;
 
+use super::filter::Filter;
 use crate::model::delta::Delta;
 use crate::model::key::NodeKey;
+use crate::model::tree::sieve::Sieve;
 use crate::model::tree::{Fold, Row, TreeView};
 use crate::model::{Model, NodeIx};
 
@@ -15,7 +17,7 @@ use crate::model::{Model, NodeIx};
 pub struct Tree {
     rows: TreeView,
     /// Only these rows, where something is filtered or sorted.
-    sifted: Option<Vec<Row>>,
+    sifted: Option<Sifted>,
     pub selected: Option<NodeIx>,
     /// Its names, by which it is found again when its source tells everything anew.
     keys: Vec<NodeKey>,
@@ -28,6 +30,15 @@ pub struct Tree {
     place: usize,
     /// Whether a person has moved yet: until then the selection goes where there is something to see.
     is_touched: bool,
+}
+
+/// Rows that are not the whole tree in its order.
+#[derive(Debug)]
+enum Sifted {
+    /// What passes a filter, kept by what changes.
+    Filtered(Filter, Sieve),
+    /// In another order: made anew by whoever orders them.
+    Sorted(Vec<Row>),
 }
 
 /// Where to go.
@@ -56,7 +67,11 @@ impl Tree {
 
     /// Returns how many rows there are.
     pub fn len(&self) -> usize {
-        self.sifted.as_ref().map_or_else(|| self.rows.len(), Vec::len)
+        match &self.sifted {
+            Some(Sifted::Filtered(_, sieve)) => sieve.len(),
+            Some(Sifted::Sorted(rows)) => rows.len(),
+            None => self.rows.len(),
+        }
     }
 
     /// Returns whether there is no row.
@@ -71,7 +86,8 @@ impl Tree {
 
     fn rows_at(&self, model: &Model, offset: usize, height: usize) -> Vec<Row> {
         match &self.sifted {
-            Some(rows) => rows.iter().skip(offset).take(height).copied().collect(),
+            Some(Sifted::Filtered(_, sieve)) => sieve.window(model, offset, height),
+            Some(Sifted::Sorted(rows)) => rows.iter().skip(offset).take(height).copied().collect(),
             None => self.rows.window(model, offset, height),
         }
     }
@@ -79,7 +95,8 @@ impl Tree {
     /// Returns the row of a node.
     pub fn row_of(&self, model: &Model, ix: NodeIx) -> Option<usize> {
         match &self.sifted {
-            Some(rows) => rows.iter().position(|row| row.ix == ix),
+            Some(Sifted::Filtered(_, sieve)) => sieve.row_of(model, ix),
+            Some(Sifted::Sorted(rows)) => rows.iter().position(|row| row.ix == ix),
             None => self.rows.row_of(model, ix),
         }
     }
@@ -100,8 +117,38 @@ impl Tree {
     }
 
     /// Returns the nodes of the rows that passed a filter, or were sorted.
-    pub fn sifted(&self) -> Option<impl Iterator<Item = NodeIx>> {
-        self.sifted.as_ref().map(|rows| rows.iter().map(|row| row.ix))
+    pub fn sifted(&self, model: &Model) -> Option<Vec<NodeIx>> {
+        let rows = self.sifted.is_some().then(|| self.rows_at(model, 0, usize::MAX));
+        rows.map(|rows| rows.iter().map(|row| row.ix).collect())
+    }
+
+    /// Shows only what passes a filter. Nobody waits for it: only some nodes are looked at now, and the selected one
+    /// with what is above it, so that the selection stays where it passes. The same filter again changes nothing.
+    pub fn filter(&mut self, model: &Model, filter: &Filter, most: usize) {
+        if !matches!(&self.sifted, Some(Sifted::Filtered(known, _)) if known == filter) {
+            let mut sieve = Sieve::new(model);
+            for ix in self.selected.into_iter().flat_map(|ix| std::iter::once(ix).chain(model.ancestors(ix)))
+            {
+                sieve.check(model, ix, passes(filter, model, ix));
+            }
+            self.sifted = Some(Sifted::Filtered(filter.clone(), sieve));
+            self.look(model, most);
+            return;
+        }
+        self.resettle(model);
+    }
+
+    /// Returns whether not every node was put through the filter yet.
+    pub fn is_looking(&self) -> bool {
+        matches!(&self.sifted, Some(Sifted::Filtered(_, sieve)) if sieve.is_looking())
+    }
+
+    /// Puts some more nodes through the filter.
+    pub fn look(&mut self, model: &Model, most: usize) {
+        if let Some(Sifted::Filtered(filter, sieve)) = &mut self.sifted {
+            sieve.look(model, most, |ix| passes(filter, model, ix));
+        }
+        self.resettle(model);
     }
 
     /// Selects a node, and opens what hides it.
@@ -190,9 +237,14 @@ impl Tree {
         &self.rows
     }
 
-    /// Shows only these rows; `None` shows the whole tree.
+    /// Shows these rows in their order; `None` shows the whole tree.
     pub fn sift(&mut self, model: &Model, rows: Option<Vec<Row>>) {
-        self.sifted = rows;
+        self.sifted = rows.map(Sifted::Sorted);
+        self.resettle(model);
+    }
+
+    /// After other rows came: finds the selection among them.
+    fn resettle(&mut self, model: &Model) {
         if self.selected.is_none() {
             self.selected = self.keys.iter().find_map(|key| model.find(key));
         }
@@ -210,6 +262,9 @@ impl Tree {
     /// Takes in what changed in the model.
     pub fn update(&mut self, model: &Model, delta: &Delta) {
         self.rows.update(model, delta);
+        if let Some(Sifted::Filtered(filter, sieve)) = &mut self.sifted {
+            sieve.update(model, delta, |ix| passes(filter, model, ix));
+        }
         for (gone, kept) in &delta.joined {
             if self.marked.remove(gone) {
                 self.marked.insert(*kept);
@@ -281,4 +336,8 @@ impl Tree {
         self.offset = self.offset.min(most);
         self.show_selection(model);
     }
+}
+
+fn passes(filter: &Filter, model: &Model, ix: NodeIx) -> bool {
+    model.get(ix).is_some_and(|node| filter.passes(node))
 }

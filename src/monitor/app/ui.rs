@@ -285,6 +285,11 @@ impl Ui {
         new
     }
 
+    /// Returns whether a filter or a search has not looked at every node yet.
+    pub fn is_looking(&self) -> bool {
+        self.search.is_some() || self.tree.is_looking()
+    }
+
     /// Returns the selected node.
     pub fn selected<'m>(&self, model: &'m Model) -> Option<(NodeIx, &'m Node)> {
         let ix = self.focus_node(model)?;

@@ -3,6 +3,7 @@
 //! The match only routes; each group of verbs has its file.
 
 mod control;
+mod delegate;
 mod export;
 mod find;
 mod layer;
@@ -13,7 +14,7 @@ mod past;
 mod settings;
 mod tools;
 
-pub use find::search;
+pub use find::look;
 pub use layer::{key, paste};
 pub use motion::follow;
 pub use news::{changed, news, tick};
@@ -73,7 +74,7 @@ pub fn update(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
         Action::Accept => control::control(ui, cx, Control::Accept),
         Action::Raise => control::control(ui, cx, Control::Raise),
         Action::Settle => control::control(ui, cx, Control::Settle),
-        Action::Delegate => control::delegate(ui, cx),
+        Action::Delegate => delegate::open(ui, cx),
         Action::Attach => tools::attach(ui, cx),
         Action::Diff => tools::diff(ui, cx),
         Action::Mark | Action::MarkRange | Action::UnmarkAll => motion::mark(ui, cx, action),

@@ -10,8 +10,10 @@ use tui_input::Input;
 use super::Scene;
 use super::text::{Side, fit, put, put_column, put_line, span, width, wrap};
 use super::theme::Role;
+use crate::monitor::app::dialog::offers::Offers;
 use crate::monitor::app::dialog::proposal::{gaps, totals};
-use crate::monitor::app::dialog::{Check, Choice, Field, Form, Tone};
+use crate::monitor::app::dialog::{Check, Choice, Field, Form, Purpose, Tone};
+use crate::monitor::app::effect::TaskName;
 use crate::monitor::app::filter;
 use crate::monitor::app::ui::{Palette, Prompt, PromptKind, Scrolled};
 use crate::monitor::app::update::palette::matching;
@@ -59,11 +61,16 @@ pub fn form(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, form: &Form) -> Scr
         lines.extend(wrap(&note.text, text_width, scene.style(role)));
     }
     if form.ticket.is_some() {
-        lines.push(Line::from(span("asking the engine…", scene.style(Role::Faint))));
+        lines.push(Line::from(span(waiting(form), scene.style(Role::Faint))));
     }
     let mut focus = 0..0;
     for (nth, field) in form.fields.iter().enumerate() {
-        lines.push(Line::default());
+        // Short ones stand together.
+        let is_short = |field: &Field| matches!(field, Field::Text { is_short: true, .. });
+        let before = nth.checked_sub(1).and_then(|before| form.fields.get(before));
+        if !(is_short(field) && before.is_some_and(is_short)) {
+            lines.push(Line::default());
+        }
         let from = lines.len();
         lines.extend(field_lines(scene, field, nth == form.focus, text_width));
         if nth == form.focus {
@@ -122,8 +129,17 @@ fn field_lines(scene: &Scene<'_>, field: &Field, has_keys: bool, room: usize) ->
         Line::from(span(text, scene.style(role)))
     };
     match field {
-        Field::Text { label: name, hint, input } => {
-            vec![label(name), text_line(scene, input, hint, has_keys, room)]
+        Field::Text { label: name, hint, input, is_short: true, .. } => {
+            /// As wide as the longest of such labels.
+            const LABEL: usize = 14;
+            let mut line = label(&format!("{name:<LABEL$}"));
+            line.extend(text_line(scene, input, hint, has_keys, room.saturating_sub(LABEL)).spans);
+            vec![line]
+        }
+        Field::Text { label: name, hint, input, offers, .. } => {
+            let mut lines = vec![label(name), text_line(scene, input, hint, has_keys, room)];
+            lines.extend(offered(scene, offers, input.value(), has_keys));
+            lines
         }
         Field::Choice { label: name, options, at } if fits_a_line(options, room) => {
             let choices = options.iter().enumerate();
@@ -154,6 +170,40 @@ fn field_lines(scene: &Scene<'_>, field: &Field, has_keys: bool, room: usize) ->
             lines
         }
     }
+}
+
+/// What a form waits for.
+fn waiting(form: &Form) -> &'static str {
+    if matches!(form.purpose, Purpose::Delegate(_)) {
+        "weighing it…"
+    } else if matches!(form.purpose, Purpose::Start(..)) {
+        "the plan is being made…"
+    } else {
+        "asking the engine…"
+    }
+}
+
+/// The tasks that a text may mean; of one that it does mean, the title.
+fn offered(scene: &Scene<'_>, offers: &Offers, typed: &str, has_keys: bool) -> Vec<Line<'static>> {
+    if let Some(task) = offers.named(typed) {
+        return vec![Line::from(span(format!("  task: {}", task.title), scene.style(Role::Good)))];
+    }
+    if !has_keys {
+        return Vec::new();
+    }
+    let row = |(nth, task): (usize, &&TaskName)| {
+        let is_pointed = offers.at == Some(nth);
+        let sign = if is_pointed { scene.sign("▸ ", "> ") } else { "  " };
+        let role = if is_pointed { Role::Accent } else { Role::Dim };
+        let key =
+            if nth == offers.at.unwrap_or(0) { scene.sign("  → takes it", "  right takes it") } else { "" };
+        Line::from(vec![
+            span(format!("  {sign}{}", task.id), scene.style(role)),
+            span(format!("  {}", task.title), scene.style(Role::Faint)),
+            span(key, scene.style(Role::Key)),
+        ])
+    };
+    offers.fitting(typed).iter().enumerate().map(row).collect()
 }
 
 /// Returns whether choices that are only a name each fit beside one another.
@@ -283,7 +333,7 @@ pub fn prompt(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, prompt: &Prompt) 
     if prompt.kind == PromptKind::Filter && !odd.is_empty() {
         spans.push(span(format!("   means nothing: {}", odd.join(" ")), scene.style(Role::Warn)));
     }
-    if scene.ui.search.is_some() {
+    if scene.ui.is_looking() {
         spans.push(span("   searching", scene.style(Role::Faint)));
     } else if prompt.is_lost {
         spans.push(span("   nothing matches", scene.style(Role::Warn)));

@@ -212,10 +212,12 @@ pub fn empty(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
 /// What is said where nothing passes the filter.
 pub fn filtered_out(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, of: usize) {
     let key = scene.keys.hint(Action::Back).unwrap_or_default();
-    let lines = [
-        (format!("None of {of} matches the filter {}.", scene.ui.filter), Role::Text),
-        (format!("{key}  takes the filter off"), Role::Dim),
-    ];
+    let found = if scene.ui.is_looking() {
+        format!("Looking for what matches the filter {}.", scene.ui.filter)
+    } else {
+        format!("None of {of} matches the filter {}.", scene.ui.filter)
+    };
+    let lines = [(found, Role::Text), (format!("{key}  takes the filter off"), Role::Dim)];
     say(area, buf, scene, &lines);
 }
 

@@ -20,6 +20,7 @@ use ratatui::widgets::{Block, BorderType, Widget};
 use super::text::{put, span};
 use super::theme::Role;
 use super::{Scene, dialog, footer, header, help, list, panel, proposal, tree};
+use crate::monitor::app::dialog::Purpose;
 use crate::monitor::app::ui::{Drawn, Layer, Pane, View};
 
 /// From this width on the panel stands beside the tree.
@@ -106,8 +107,10 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) -> Drawn {
     }
     footer::receipts(places.receipts, buf, scene);
     footer::keys(places.keys, buf, scene);
-    for layer in &scene.ui.layers {
+    for (nth, layer) in scene.ui.layers.iter().enumerate() {
         match layer {
+            // A plan takes the place of what it was made from.
+            Layer::Form(_) if scene.ui.layers.get(nth + 1).is_some_and(is_plan) => {}
             Layer::Help { scroll } => {
                 (drawn.help_most, drawn.help_height) = help::render(area, buf, scene, *scroll);
             }
@@ -121,6 +124,11 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) -> Drawn {
         super::text::make_plain(area, buf);
     }
     drawn
+}
+
+/// Returns whether a layer shows what would be started.
+fn is_plan(layer: &Layer) -> bool {
+    matches!(layer, Layer::Form(form) if matches!(form.purpose, Purpose::Start(..)))
 }
 
 fn main(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) -> bool {

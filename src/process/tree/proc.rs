@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::{Life, Process, Seat, Seen};
 
@@ -23,6 +24,14 @@ pub fn pids() -> Vec<u32> {
 /// Returns the folder that a process works in.
 pub fn folder(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd")).ok()
+}
+
+/// Returns when a process began: its start is counted in ticks since the system's.
+pub fn began(process: Process) -> Option<SystemTime> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    let boot = stat.lines().find_map(|line| line.strip_prefix("btime ")?.trim().parse().ok())?;
+    let after = process.start / rustix::param::clock_ticks_per_second().max(1);
+    UNIX_EPOCH.checked_add(Duration::from_secs(boot))?.checked_add(Duration::from_secs(after))
 }
 
 /// Returns the files that a process has open.

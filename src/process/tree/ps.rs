@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::SystemTime;
 
 use super::{Life, Process, Seat, Seen};
 
@@ -43,6 +44,11 @@ pub fn pids() -> Vec<u32> {
 
 /// Returns the folder that a process works in, which is not told here.
 pub fn folder(_: u32) -> Option<PathBuf> {
+    None
+}
+
+/// Returns when a process began, which is not told here.
+pub fn began(_: Process) -> Option<SystemTime> {
     None
 }
 

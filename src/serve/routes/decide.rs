@@ -80,7 +80,19 @@ pub(super) async fn batch(
 /// `GET /api/delegation/hint/{task}`
 pub(super) async fn quick(State(api): State<Api>, Path(task): Path<String>) -> Result<Response, Problem> {
     let asked = find(&api, task).await?;
-    Ok(Json(hint::hint(&asked.task, &asked.settings)).into_response())
+    let hint = hint::hint(&asked.task, &asked.settings);
+    if let Some(id) = asked.id.filter(|_| hint.should_consider_delegation && asked.logs) {
+        let parts = u32::try_from(hint.quick_factors.subtask_potential).ok();
+        // A quick look weighs nothing: how sure it is and how to split it are not known.
+        let told = p::Hint {
+            task_id: id.into(),
+            should_delegate: Some(true),
+            subtask_count: parts,
+            ..Default::default()
+        };
+        api.0.door.note(Body::Hint(told)).await?;
+    }
+    Ok(Json(hint).into_response())
 }
 
 /// `POST /api/delegation/check`

@@ -77,7 +77,7 @@ impl Teller<'_> {
         if let Some(quality) = data.quality {
             self.node(keys.clone(), NodeFact::Quality(quality));
         }
-        let end = StatusReport { attempt: data.attempt, ..ended(FIELD, data.status) };
+        let end = StatusReport { attempt: data.attempt, why: data.reason, ..ended(FIELD, data.status) };
         self.status(&keys, end, name);
     }
 
@@ -125,7 +125,10 @@ impl Teller<'_> {
             keys = keys.and(NodeKey::ToolUse(call.into()));
         }
         if let Some(tool) = data.tool {
-            keys = keys.and(NodeKey::CliAgent(tool.into(), data.agent_id.as_str().into()));
+            // Only Claude Code's sub-agents are no sessions of their own.
+            let own =
+                if tool == crate::agent::claude::TOOL { NodeKey::CliAgent } else { NodeKey::CliSession };
+            keys = keys.and(own(tool.into(), data.agent_id.as_str().into()));
         }
         if let (Some(delegation), Some(subtask)) = (&data.delegation_id, &data.subtask_id) {
             let around = step(delegation, subtask, Some(&data.session_id));

@@ -54,6 +54,11 @@ impl Database {
         self.path.is_file()
     }
 
+    /// Returns whether it is open, and whole.
+    pub fn is_open(&self) -> bool {
+        self.connection.is_some()
+    }
+
     /// Forgets what is open.
     pub fn close(&mut self) {
         (self.connection, self.version) = (None, None);
@@ -61,8 +66,9 @@ impl Database {
 
     /// Returns whether anybody wrote since it was last asked.
     pub fn has_changed(&mut self) -> Result<bool, String> {
-        if self.connection.is_none() {
-            self.open()?;
+        if self.connection.is_none() && !self.open()? {
+            self.close();
+            return Ok(false);
         }
         let ask = |connection: &Connection| connection.query_row("PRAGMA data_version", [], |row| row.get(0));
         let version: i64 = self.ask(ask)?;
@@ -79,7 +85,8 @@ impl Database {
         self.ask(|connection| connection.execute_batch("COMMIT"))
     }
 
-    fn open(&mut self) -> Result<(), String> {
+    /// Opens it; returns whether it is whole. A program that starts for the first time makes its tables one by one.
+    fn open(&mut self) -> Result<bool, String> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = Connection::open_with_flags(&self.path, flags).and_then(|connection| {
             connection.busy_timeout(PATIENCE)?;
@@ -88,6 +95,9 @@ impl Database {
         self.connection = Some(opened.map_err(|error| self.words(&error))?);
         for (table, needed) in NEEDED {
             let there = self.columns(table)?;
+            if there.is_empty() {
+                return Ok(false);
+            }
             if let Some(missing) = needed.iter().find(|name| !there.contains(**name)) {
                 let path = self.path.display();
                 return Err(format!(
@@ -99,7 +109,7 @@ impl Database {
         let column = |name: &'static str| if there.contains(name) { name } else { "NULL" };
         let columns = ["id", "parent_id", "title", "agent", "directory", "time_created"].map(column);
         self.session_columns = columns.join(", ");
-        Ok(())
+        Ok(true)
     }
 
     fn columns(&self, table: &str) -> Result<HashSet<String>, String> {
@@ -126,6 +136,24 @@ impl Database {
             })?;
             rows.collect()
         })
+    }
+
+    /// Returns the sessions of a folder, without those of agents, of which anything changed since then.
+    pub fn worked_on(&self, folder: &Path, since: Stamp) -> Result<Vec<String>, String> {
+        let query = "SELECT EXISTS (SELECT 1 FROM part WHERE session_id = ?1 AND time_updated >= ?2)";
+        let mut found = Vec::new();
+        for session in self.sessions()? {
+            let is_here = session.directory.as_deref().is_some_and(|place| Path::new(place) == folder);
+            if !is_here || session.parent.is_some() {
+                continue;
+            }
+            let is_new = session.created.is_some_and(|created| created >= since);
+            let given = params![session.id, since.millis()];
+            if is_new || self.ask(|connection| connection.query_row(query, given, |row| row.get(0)))? {
+                found.push(session.id);
+            }
+        }
+        Ok(found)
     }
 
     /// Returns the number of the newest message; 0 if there is none.

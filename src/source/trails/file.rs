@@ -230,9 +230,9 @@ impl TrailFile {
             let bytes = buffer.get(..read).unwrap_or_default();
             let Reader::Open(reader) = &mut self.reader else { return Ok((taken, Ending::End)) };
             let offset = &mut self.offset;
-            self.lines.push(self.read_to, bytes, |line| {
+            self.lines.pass(self.read_to, bytes, |line| {
                 *offset = line.next;
-                reader.line(&line, &mut said);
+                reader.line(line, &mut said);
             });
             self.read_to += read as u64;
             taken += read;

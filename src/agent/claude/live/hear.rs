@@ -103,8 +103,8 @@ impl ClaudeAdapter {
             value.as_str().filter(|told| known.as_deref() != Some(*told)).map(str::to_owned)
         };
         let (session, model) = &self.named;
-        let named =
-            Named { session: fresh(&value["session_id"], session), model: fresh(&value["model"], model) };
+        let (session, model) = (fresh(&value["session_id"], session), fresh(&value["model"], model));
+        let named = Named { session, model, turn: None };
         (named != Named::default()).then_some(Entry::Named(named))
     }
 

@@ -1,6 +1,6 @@
 //! Accept: a result that failed, or is only partial, is taken as done.
 
-use crate::model::command::Command;
+use crate::model::command::{Command, Judges};
 use crate::model::event::{Body, payload as p};
 use crate::model::status::StatusWord;
 
@@ -49,6 +49,8 @@ impl Turn<'_> {
                 delegation_id: id.clone(),
                 subtask_id: task.spec.id.clone(),
                 attempt: Some(task.attempt),
+                // Whoever takes a verdict as done takes what it is about.
+                approved: (task.spec.judges == Some(Judges::Approval)).then_some(true),
                 ..Default::default()
             })
             .collect();

@@ -165,7 +165,7 @@ fn chosen(delegation: &Delegation, steps: Option<&[ApprovedStep]>) -> Result<Spe
         if !seen.insert(&step.id) {
             return Err(invalid(format!("{} is approved twice.\nName it once.", step.id)));
         }
-        taken.push(changed(proposed, step));
+        taken.push(step.changed(proposed));
     }
     for step in &taken {
         if let Some(on) = step.dependencies.iter().find(|on| !seen.contains(on)) {
@@ -178,21 +178,6 @@ fn chosen(delegation: &Delegation, steps: Option<&[ApprovedStep]>) -> Result<Spe
     let spec = Spec { subtasks: taken, ..proposal.clone() };
     expand(&spec)?;
     Ok(spec)
-}
-
-/// Returns a step with what a person changed of it; another title is another task.
-fn changed(proposed: &StepSpec, by: &ApprovedStep) -> StepSpec {
-    let mut step = proposed.clone();
-    if let Some(title) = by.title.as_ref().filter(|title| !title.trim().is_empty()) {
-        let old = proposed.title.as_deref().filter(|old| !old.is_empty());
-        step.prompt = match old.and_then(|old| proposed.prompt.strip_prefix(old)) {
-            Some(rest) => format!("{title}{rest}"),
-            None => format!("{title}\n\n{}", proposed.prompt),
-        };
-        step.title = Some(title.clone());
-    }
-    step.agent = by.agent.clone().or(step.agent);
-    step
 }
 
 impl Turn<'_> {

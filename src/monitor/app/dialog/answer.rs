@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use super::ask::{AGENT, AGENTS, BY, HOW, MODEL, NAMED, PATTERN, REASON, RESULT, TEXT};
-use super::{Exported, Form, Format, Purpose, cancel, failure, proposal};
+use super::ask::{AGENT, BY, HOW, MODEL, NAMED, REASON, RESULT, TEXT};
+use super::{Exported, Form, Format, Purpose, cancel, delegate, failure, proposal};
 use crate::config::keys::{Key, find};
-use crate::control::{Control, Signalled, Target};
+use crate::control::{Control, Held, Signal, Signalled, Target};
 use crate::model::NodeIx;
-use crate::model::command::{Answer, PauseMode, Verb};
+use crate::model::command::{Answer, PauseMode, Spec, Verb};
 use crate::model::key::SourceId;
 use crate::monitor::app::effect::Handover;
 use crate::monitor::app::update::new_value;
@@ -17,10 +17,23 @@ use serde_json::Value;
 #[derive(Debug, Clone)]
 pub enum Asked {
     /// A signal to each.
-    Signals(Control, Vec<Signalled>),
+    Signals(Signal, Vec<Signalled>),
+    /// Word for the hook of each.
+    Holds(Control, Vec<Held>),
     /// One command each.
     Commands(Vec<(Target, Verb)>),
-    Delegate(Option<SourceId>, Handover),
+    /// To weigh and split a task, and begin nothing of it.
+    Plan {
+        source: Option<SourceId>,
+        handover: Handover,
+        asks_planner: bool,
+    },
+    /// To begin what was shown.
+    Begin {
+        source: Option<SourceId>,
+        handover: Handover,
+        spec: Box<Spec>,
+    },
     Save {
         place: &'static str,
     },
@@ -73,8 +86,13 @@ pub fn read(form: &Form) -> Result<Asked, String> {
             let verb = Verb::Answer { question_id: question.clone(), answer };
             Ok(Asked::Commands(vec![(target.clone(), verb)]))
         }
-        Purpose::Signal(control, processes) => Ok(Asked::Signals(*control, processes.clone())),
-        Purpose::Delegate(source) => delegate(form).map(|handover| Asked::Delegate(*source, handover)),
+        Purpose::Signal(signal, processes) => Ok(Asked::Signals(*signal, processes.clone())),
+        Purpose::Hold(control, hooked) => Ok(Asked::Holds(*control, hooked.clone())),
+        Purpose::Delegate(source) => {
+            let handover = delegate::read(form)?;
+            Ok(Asked::Plan { source: *source, handover, asks_planner: false })
+        }
+        Purpose::Start(source, handover, planned) => delegate::chosen(form, *source, handover, planned),
         Purpose::Save(setting) => {
             let place = form.chosen(HOW).unwrap_or("session");
             match find(setting) {
@@ -156,20 +174,4 @@ pub fn span(text: &str) -> Option<Duration> {
 pub fn agent(form: &Form) -> Option<String> {
     let named = form.chosen_label(AGENT).filter(|_| form.chosen(AGENT) == Some(NAMED));
     form.typed(AGENT).or_else(|| named.map(str::to_owned))
-}
-
-fn delegate(form: &Form) -> Result<Handover, String> {
-    let agents = form.typed(AGENTS);
-    let agents = match agents.as_deref().map(str::parse::<u32>) {
-        None => None,
-        Some(Ok(count)) if count > 0 => Some(count),
-        Some(_) => return Err("How many at once is a number from 1 on.".into()),
-    };
-    Ok(Handover {
-        text: form.typed(TEXT).ok_or("Type what is to be done first.")?,
-        agent: agent(form),
-        pattern: form.chosen(PATTERN).filter(|pattern| !pattern.is_empty()).map(str::to_owned),
-        agents,
-        ..Handover::default()
-    })
 }

@@ -1,12 +1,10 @@
 //! Makes the forms: what a person must know before a command, and what it needs to be told.
 
 use super::{Choice, Field, Form, Note, Purpose, Tone};
-use crate::control::{Control, Signalled, Target};
-use crate::model::key::SourceId;
+use crate::control::{Control, Held, Signal, Signalled, Target};
 use crate::model::node::{Node, Question};
 use crate::model::usage::Spend;
 use crate::model::{Model, NodeIx};
-use crate::monitor::app::effect::Handover;
 use crate::report::measure::{cost, spent_tokens};
 
 /// The labels by which `answer` finds what was filled in.
@@ -18,6 +16,9 @@ pub const TEXT: &str = "Text";
 pub const RESULT: &str = "Result";
 pub const PATTERN: &str = "Pattern";
 pub const AGENTS: &str = "Agents at once";
+pub const ROUNDS: &str = "Rounds";
+pub const DEPTH: &str = "Levels";
+pub const BUDGET: &str = "Budget";
 pub const BY: &str = "By";
 pub const STEPS: &str = "Steps";
 pub const SCOPE: &str = "What ends";
@@ -168,24 +169,35 @@ pub fn agent_of(agents: &[String], default: &str, note: &str) -> Field {
     Field::choice(AGENT, std::iter::once(Choice::new("", default, note)).chain(named).collect())
 }
 
+/// Makes the form that asks before sessions and agents that no engine runs are told to stop by their own hooks.
+pub fn hold(control: Control, hooked: Vec<Held>) -> Form {
+    let mut notes: Vec<Note> =
+        hooked.iter().map(|held| Note::new(Tone::Plain, held.key().to_string())).collect();
+    notes.push(Note::new(Tone::Warn, "No engine of yours started this: its own hook tells it to stop."));
+    notes.push(Note::new(
+        Tone::Dim,
+        "It happens at its next tool call, and is confirmed by the hook's record.",
+    ));
+    Form {
+        purpose: Purpose::Hold(control, hooked),
+        title: "Stop at the next tool call".into(),
+        notes,
+        fields: Vec::new(),
+        focus: 0,
+        scroll: None,
+        yes: "stop it",
+        ticket: None,
+    }
+}
+
 /// Makes the form that asks before processes are signalled: it names each, by number and command.
-pub fn signal(control: Control, processes: Vec<Signalled>) -> Form {
-    let (title, how, yes) = match control {
-        Control::Pause => ("Stop", "Each is stopped with all that descends from it (SIGSTOP).", "stop it"),
-        Control::Resume => {
+pub fn signal(signal: Signal, processes: Vec<Signalled>) -> Form {
+    let (title, how, yes) = match signal {
+        Signal::Stop => ("Stop", "Each is stopped with all that descends from it (SIGSTOP).", "stop it"),
+        Signal::Continue => {
             ("Continue", "Each is continued with all that descends from it (SIGCONT).", "continue it")
         }
-        Control::Cancel
-        | Control::Drain
-        | Control::Retry
-        | Control::Skip
-        | Control::Approve
-        | Control::Reject
-        | Control::Answer
-        | Control::Tell
-        | Control::Accept
-        | Control::Raise
-        | Control::Settle => (
+        Signal::End => (
             "End",
             "Each is asked to end with all that descends from it (SIGTERM), and killed after 5 s.",
             "end it",
@@ -202,7 +214,7 @@ pub fn signal(control: Control, processes: Vec<Signalled>) -> Form {
         several => format!("{title} {} processes", several.len()),
     };
     Form {
-        purpose: Purpose::Signal(control, processes),
+        purpose: Purpose::Signal(signal, processes),
         title,
         notes,
         fields: Vec::new(),
@@ -236,58 +248,4 @@ pub fn question(target: Target, question: &Question) -> Form {
     let fields = vec![Field::choice(HOW, how), Field::text(TEXT, "an answer in words")];
     let purpose = Purpose::Answer(target, question.question_id.clone());
     Form { notes, fields, ..Form::new(purpose, title, "answer") }
-}
-
-/// Whom a task can be handed to.
-#[derive(Clone, Copy)]
-pub struct Takers<'a> {
-    /// The engine, where it is known which.
-    pub source: Option<SourceId>,
-    /// The project's name, where there are several.
-    pub project: Option<&'a str>,
-    pub agents: &'a [String],
-}
-
-/// Makes the form that hands a task over.
-pub fn delegate(takers: Takers<'_>) -> Form {
-    let agents = takers.agents;
-    let patterns = vec![
-        Choice::new("", "as it comes", "one step, or as the plan says"),
-        Choice::new("parallel", "parallel", "steps side by side"),
-        Choice::new("sequential", "sequential", "each step gets the result of the one before"),
-        Choice::new("direct", "direct", "one agent, one step"),
-    ];
-    let agent = agent_of(agents, "the default one", "as quarterdeck.toml says");
-    let fields = vec![
-        Field::text(TEXT, "what is to be done"),
-        Field::choice(PATTERN, patterns),
-        agent,
-        Field::text(AGENTS, "how many at once (empty: no limit of its own)"),
-    ];
-    let purpose = Purpose::Delegate(takers.source);
-    Form { notes: before_delegating(takers), fields, ..Form::new(purpose, "Delegate", "delegate") }
-}
-
-/// What to know before; where only the agent is there that needs no configuration, what to write where.
-fn before_delegating(takers: Takers<'_>) -> Vec<Note> {
-    let project = takers.project.map(|name| Note::new(Tone::Plain, format!("It goes to {name}.")));
-    let mut notes: Vec<Note> = project.into_iter().collect();
-    notes.push(Note::new(Tone::Dim, "The engine is started if none runs."));
-    if let [_] = takers.agents {
-        notes.push(Note::new(Tone::Warn, "No agent of yours is configured yet. In quarterdeck.toml write:"));
-        notes.push(Note::new(Tone::Plain, "  [agents.coder]\n  kind = \"claude\""));
-    }
-    notes
-}
-
-/// Makes that form again as it was filled in, with why it was not taken.
-pub fn delegate_again(takers: Takers<'_>, handover: &Handover, why: &str) -> Form {
-    let mut form = delegate(takers);
-    let why = crate::model::text::line(why);
-    form.notes.insert(0, Note::new(Tone::Bad, format!("Not delegated: {why}")));
-    form.fill(TEXT, &handover.text);
-    form.fill(PATTERN, handover.pattern.as_deref().unwrap_or_default());
-    form.fill(AGENT, handover.agent.as_deref().unwrap_or_default());
-    form.fill(AGENTS, &handover.agents.map(|count| count.to_string()).unwrap_or_default());
-    form
 }

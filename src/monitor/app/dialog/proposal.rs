@@ -49,32 +49,35 @@ pub fn decision(node: &Node) -> Option<&Decision> {
 
 /// Returns the proposed steps.
 pub fn proposed(node: &Node) -> Vec<Check> {
+    decision(node).map(|decision| decision.subtasks.iter().map(check).collect()).unwrap_or_default()
+}
+
+/// Returns a step as something to tick.
+pub fn check(step: &SubtaskSpec) -> Check {
     let clean = |text: &str| text::line(text).into_string();
-    let of = |step: &SubtaskSpec| {
-        let mut parts = Vec::new();
-        parts.extend(step.complexity.map(|complexity| format!("complexity {complexity:.0}")));
-        parts.extend(step.estimated_duration.map(|ms| format!("~{}", span(ms))));
-        let after: Vec<String> = step.dependencies.iter().map(ToString::to_string).collect();
-        if !after.is_empty() {
-            parts.push(format!("after {}", after.join(", ")));
-        }
-        let number = |name: &str| step.extra.get(name);
-        Check {
-            is_on: true,
-            id: step.id.to_string(),
-            label: clean(step.title.as_deref().unwrap_or(step.id.as_str())),
-            agent: step.agent.as_deref().map(clean),
-            note: clean(&parts.join(" · ")),
-            after,
-            estimate: Estimate {
-                ms: step.estimated_duration,
-                tokens: number("estimatedTokens").and_then(serde_json::Value::as_u64),
-                dollars: number("estimatedCost").and_then(serde_json::Value::as_f64),
-            },
-            ..Check::default()
-        }
-    };
-    decision(node).map(|decision| decision.subtasks.iter().map(of).collect()).unwrap_or_default()
+    let mut parts = Vec::new();
+    // What comes first is what is seen where there is little room.
+    let after: Vec<String> = step.dependencies.iter().map(ToString::to_string).collect();
+    if !after.is_empty() {
+        parts.push(format!("after {}", after.join(", ")));
+    }
+    parts.extend(step.estimated_duration.map(|ms| format!("~{}", span(ms))));
+    parts.extend(step.complexity.map(|complexity| format!("complexity {complexity:.0}")));
+    let number = |name: &str| step.extra.get(name);
+    Check {
+        is_on: true,
+        id: step.id.to_string(),
+        label: clean(step.title.as_deref().unwrap_or(step.id.as_str())),
+        agent: step.agent.as_deref().map(clean),
+        note: clean(&parts.join(" · ")),
+        after,
+        estimate: Estimate {
+            ms: step.estimated_duration,
+            tokens: number("estimatedTokens").and_then(serde_json::Value::as_u64),
+            dollars: number("estimatedCost").and_then(serde_json::Value::as_f64),
+        },
+        ..Check::default()
+    }
 }
 
 /// Says which ticked steps come after one that is not ticked; nothing where none does.

@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 
 use super::Ctx;
-use crate::control::{self, Channel, Control, Signalled, Target};
+use crate::control::{self, Channel, Control, Held, Signal, Signalled, Target};
 use crate::model::NodeIx;
 use crate::model::command::{Command, PauseMode, Verb};
-use crate::model::key::{SourceId, SourceKind};
+use crate::model::key::SourceId;
 use crate::model::status::StatusWord;
 use crate::monitor::app::dialog::answer::{self, Asked};
 use crate::monitor::app::dialog::ask::{self, Aim};
@@ -39,23 +39,35 @@ pub fn control_on(ui: &mut Ui, cx: Ctx<'_>, what: Control, nodes: &[NodeIx]) -> 
         return fail(ui, cx, *ix, &target);
     }
     let (mut targets, mut allowed, mut refused) = (Vec::new(), Vec::new(), Vec::new());
-    let mut processes = Vec::new();
+    let (mut processes, mut by_signal, mut hooked) = (Vec::new(), None, Vec::new());
     for ix in nodes {
         match control::channel(cx.model, *ix, what) {
             Ok(Channel::Engine(target)) => {
                 targets.push(target);
                 allowed.push(*ix);
             }
-            Ok(Channel::Signal(process)) => processes.push(process),
+            Ok(Channel::Signal(signal, process)) => {
+                by_signal = Some(signal);
+                processes.push(process);
+            }
+            Ok(Channel::Hook(held)) => hooked.push(held),
             Err(why) => refused.push(why),
         }
     }
-    if !processes.is_empty() {
+    if let Some(signal) = by_signal {
         // What another person or program started is touched only after a look at what it is.
-        ui.layers.push(Layer::Form(Box::new(ask::signal(what, processes))));
+        ui.layers.push(Layer::Form(Box::new(ask::signal(signal, processes))));
         if targets.is_empty() {
             return Vec::new();
         }
+    }
+    if !hooked.is_empty() && targets.is_empty() {
+        // To let go, and to hold, is undone as easily as done; to stop is not.
+        if what != Control::Cancel {
+            return hold(ui, cx, what, hooked);
+        }
+        ui.layers.push(Layer::Form(Box::new(ask::hold(what, hooked))));
+        return Vec::new();
     }
     if targets.is_empty() {
         let why = refused.into_iter().next().unwrap_or_else(|| "Nothing is selected.".into());
@@ -117,7 +129,7 @@ pub fn reject(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 pub fn answer(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     let Some((ix, node)) = ui.selected(cx.model) else { return Vec::new() };
     match control::channel(cx.model, ix, Control::Answer) {
-        Ok(Channel::Signal(_)) => {}
+        Ok(Channel::Signal(..) | Channel::Hook(_)) => {}
         Ok(Channel::Engine(target)) => {
             if let Some(question) = node.more().and_then(|more| more.questions.first()) {
                 ui.layers.push(Layer::Form(Box::new(ask::question(target, question))));
@@ -126,37 +138,6 @@ pub fn answer(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
         Err(why) => ui.say(format!("Cannot answer: {why}"), true, cx.now),
     }
     Vec::new()
-}
-
-/// Opens the dialog that hands a task over.
-pub fn delegate(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
-    if can_delegate(ui, cx) {
-        let form = ask::delegate(takers(ui, ui.selected_source(cx.model)));
-        ui.layers.push(Layer::Form(Box::new(form)));
-    }
-    Vec::new()
-}
-
-/// Returns whom a task for this source can be handed to.
-pub fn takers(ui: &Ui, source: Option<SourceId>) -> ask::Takers<'_> {
-    let project = source.filter(|_| ui.projects.len() > 1).and_then(|source| ui.projects.get(&source));
-    ask::Takers { source, project: project.map(|one| one.name.as_str()), agents: ui.agents_of(source) }
-}
-
-/// Returns whether somebody takes tasks here; says so where nobody does.
-pub fn can_delegate(ui: &mut Ui, cx: Ctx<'_>) -> bool {
-    // Before all is read it is not known yet who takes tasks.
-    let is_taken = cx.model.sources().any(|(_, source)| source.kind == SourceKind::Engine);
-    if ui.is_loaded && !is_taken {
-        let why = "Cannot delegate: there is no engine here; files of another tool are only watched.";
-        ui.say(why, true, cx.now);
-        return false;
-    }
-    if ui.projects.len() > 1 && ui.selected_source(cx.model).is_none() {
-        ui.say("Select a row of the project that is meant: there are several.", true, cx.now);
-        return false;
-    }
-    true
 }
 
 /// Opens a form, and asks what its command would touch: the engine's own kernel, and of a cancel also what is
@@ -207,13 +188,23 @@ pub fn send(ui: &mut Ui, cx: Ctx<'_>, target: &Target, verb: Verb) -> Effect {
 }
 
 /// Signals processes, and remembers that they were.
-pub fn signal(ui: &mut Ui, cx: Ctx<'_>, what: Control, processes: Vec<Signalled>) -> Vec<Effect> {
+pub fn signal(ui: &mut Ui, cx: Ctx<'_>, what: Signal, processes: Vec<Signalled>) -> Vec<Effect> {
     let of = |process: Signalled| {
         let id = ui.next_command_id();
         ui.outbox.push_signal(id.clone(), what.as_str(), &process, cx.now);
         Effect::Signal { id, what, process }
     };
     processes.into_iter().map(of).collect()
+}
+
+/// Leaves word for the hooks of sessions that no engine runs, and remembers that it did.
+pub fn hold(ui: &mut Ui, cx: Ctx<'_>, what: Control, hooked: Vec<Held>) -> Vec<Effect> {
+    let of = |held: Held| {
+        let id = ui.next_command_id();
+        ui.outbox.push_hold(id.clone(), what.as_str(), &held, cx.now);
+        Effect::Hold { id, what, held }
+    };
+    hooked.into_iter().map(of).collect()
 }
 
 fn command(ui: &mut Ui, cx: Ctx<'_>, target: &Target, verb: Verb) -> Command {

@@ -88,8 +88,17 @@ pub fn next(ui: &mut Ui, cx: Ctx<'_>, way: Way) -> Vec<Effect> {
     search(ui, cx)
 }
 
+/// Goes on with what could not be done at once: the filter, then the search.
+pub fn look(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+    if ui.tree.is_looking() {
+        ui.tree.look(cx.model, SLICE);
+        return super::motion::follow(ui, cx);
+    }
+    search(ui, cx)
+}
+
 /// Looks through some more rows; goes to what was found once that is known.
-pub fn search(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
+fn search(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     let Some(running) = ui.search.as_mut() else { return Vec::new() };
     let wanted = running.wanted();
     let Some(found) = running.look(cx.model, SLICE) else { return Vec::new() };
@@ -131,6 +140,10 @@ pub fn resift(ui: &mut Ui, model: &Model) {
         ui.tree.sift(model, None);
         return;
     }
+    if ui.sort == Sort::Created {
+        ui.tree.filter(model, &filter, SLICE);
+        return;
+    }
     let roots = sorted(ui, model);
     let rows = if filter.is_empty() {
         sift(model, &roots, &Part::Folded(ui.tree.folded()))
@@ -163,8 +176,8 @@ fn sorted(ui: &Ui, model: &Model) -> Vec<NodeIx> {
 
 /// Returns what can be found, in the order of the screen: with a filter only what passes it.
 fn in_order(ui: &Ui, model: &Model) -> Vec<NodeIx> {
-    match ui.tree.sifted().filter(|_| !ui.filter.is_empty()) {
-        Some(rows) => rows.collect(),
+    match ui.tree.sifted(model).filter(|_| !ui.filter.is_empty()) {
+        Some(rows) => rows,
         None => {
             sorted(ui, model).into_iter().flat_map(|root| model.subtree(root)).map(|(ix, _)| ix).collect()
         }

@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyModifiers};
 use tui_input::{Input, InputRequest};
 
-use super::{Ctx, control, find, palette, update};
+use super::{Ctx, control, delegate, find, palette, update};
 use crate::monitor::app::dialog::answer::{self, Asked};
 use crate::monitor::app::dialog::{Field, Form, Purpose, ask, proposal};
 use crate::monitor::app::effect::Effect;
@@ -122,6 +122,14 @@ fn line(ui: &mut Ui) -> Option<&mut Input> {
 }
 
 fn type_in(ui: &mut Ui, request: InputRequest) -> bool {
+    // At the end of a text the way on leads to what is offered.
+    if request == InputRequest::GoToNextChar
+        && let Some(Layer::Form(form)) = ui.layers.last_mut()
+        && form.is_at_end()
+        && form.complete()
+    {
+        return true;
+    }
     let Some(input) = line(ui) else { return false };
     // What comes back is only whether the value or the cursor changed.
     let _ = input.handle(request);
@@ -138,7 +146,14 @@ fn after_typing(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
             palette.at = 0;
             Vec::new()
         }
-        Some(Layer::Form(_) | Layer::Help { .. }) | None => Vec::new(),
+        Some(Layer::Form(form)) => {
+            if let Some(Field::Text { offers, .. }) = form.focused() {
+                offers.at = None;
+            }
+            delegate::changed(form);
+            Vec::new()
+        }
+        Some(Layer::Help { .. }) | None => Vec::new(),
     }
 }
 
@@ -167,7 +182,10 @@ pub fn act(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
     // A line of what was seen stays in sight.
     let page = ui.drawn.help_height.saturating_sub(1).max(1);
     match ui.layers.last_mut() {
-        Some(Layer::Form(open)) => move_in_form(open, action, form),
+        Some(Layer::Form(open)) => {
+            move_in_form(open, action, form);
+            delegate::changed(open);
+        }
         Some(Layer::Palette(palette)) => {
             let last = palette::matching(palette.input.value()).len().saturating_sub(1);
             palette.at = match action {
@@ -210,6 +228,7 @@ fn move_in_form(form: &mut Form, action: Action, drawn: Scrolled) {
         _ => {
             form.scroll = None;
             return match action {
+                Action::DialogNext if form.take_pointed() => {}
                 Action::DialogNext => form.next(),
                 Action::DialogPrevious => form.previous(),
                 Action::DialogUp => form.up(),
@@ -226,9 +245,13 @@ fn move_in_form(form: &mut Form, action: Action, drawn: Scrolled) {
 fn edit_step(ui: &mut Ui) -> Vec<Effect> {
     let edit = match ui.layers.last() {
         Some(Layer::Form(form)) => {
-            let targets =
-                if let Purpose::Control(_, targets) = &form.purpose { targets.as_slice() } else { &[] };
-            let source = targets.first().map(|target| target.source);
+            let source = if let Purpose::Start(source, ..) = form.purpose {
+                source
+            } else if let Purpose::Control(_, targets) = &form.purpose {
+                targets.first().map(|target| target.source)
+            } else {
+                None
+            };
             proposal::edit(form, ui.agents_of(source))
         }
         Some(Layer::Help { .. } | Layer::Palette(_) | Layer::Prompt(_)) | None => None,
@@ -272,7 +295,13 @@ fn close(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 fn accept(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     match ui.layers.pop() {
         Some(Layer::Palette(open)) => palette::run(ui, cx, open.input.value(), open.at),
-        Some(Layer::Form(form)) => finish(ui, cx, *form),
+        Some(Layer::Form(mut form)) => {
+            if form.take_pointed() {
+                ui.layers.push(Layer::Form(form));
+                return Vec::new();
+            }
+            finish(ui, cx, *form)
+        }
         Some(Layer::Prompt(prompt)) => {
             find::accepted(ui, cx, &prompt);
             Vec::new()
@@ -291,7 +320,12 @@ fn finish(ui: &mut Ui, cx: Ctx<'_>, form: Form) -> Vec<Effect> {
             commands.into_iter().map(|(target, verb)| control::send(ui, cx, &target, verb)).collect()
         }
         Ok(Asked::Signals(what, processes)) => control::signal(ui, cx, what, processes),
-        Ok(Asked::Delegate(source, handover)) => vec![Effect::Delegate(source, Box::new(handover))],
+        Ok(Asked::Holds(what, hooked)) => control::hold(ui, cx, what, hooked),
+        Ok(Asked::Plan { source, handover, asks_planner }) => {
+            ui.layers.push(Layer::Form(Box::new(form)));
+            vec![delegate::ask(ui, source, handover, asks_planner)]
+        }
+        Ok(Asked::Begin { source, handover, spec }) => vec![delegate::begin(ui, source, handover, spec)],
         Ok(Asked::Save { place }) => super::settings::save(ui, cx, place),
         Ok(Asked::Configure { key, value, place }) => super::settings::change(ui, cx, key, value, place),
         Ok(Asked::Export(what, format)) => super::export::write(ui, cx, &what, format),

@@ -5,7 +5,7 @@ use crate::model::Model;
 use crate::model::delta::Delta;
 use crate::model::status::StatusWord;
 use crate::model::time::Stamp;
-use crate::monitor::app::dialog::{Note, Tone, ask};
+use crate::monitor::app::dialog::{Note, Tone};
 use crate::monitor::app::effect::{Effect, News};
 use crate::monitor::app::ui::{Layer, Ui};
 
@@ -53,14 +53,11 @@ pub fn news(ui: &mut Ui, cx: Ctx<'_>, news: News) -> Vec<Effect> {
         }
         News::NotSent { command, why } => ui.outbox.not_sent(&command, &why, cx.now),
         News::NotDelegated { source, handover, why } => {
-            let form = ask::delegate_again(super::control::takers(ui, source), &handover, &why);
-            // What a person does in the meantime stays in front.
-            if !ui.layers.is_empty() {
-                ui.say("Not delegated: the form is behind this.", true, cx.now);
-            }
-            ui.layers.insert(0, Layer::Form(Box::new(form)));
+            super::delegate::refused(ui, cx, source, &handover, &why);
         }
         News::Previewed { ticket, lines } | News::Explained { ticket, lines } => answer(ui, ticket, lines),
+        News::Planned { ticket, plan } => super::delegate::planned(ui, ticket, plan),
+        News::Tasks { source, tasks } => super::delegate::offered(ui, source, tasks),
         News::Changes { ticket, text } => put_in_place(ui, ticket, &text),
         News::Log { ticket, lines, from_start } => {
             if ui.log.ticket == ticket {

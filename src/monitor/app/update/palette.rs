@@ -58,14 +58,12 @@ fn slash(ui: &mut Ui, cx: Ctx<'_>, command: &str) -> Vec<Effect> {
         Err(why) => return complain(ui, cx, &why),
     };
     let hands_over = matches!(parsed, Slash::Delegate(_) | Slash::Direct { .. });
-    if hands_over && !super::control::can_delegate(ui, cx) {
+    if hands_over && !super::delegate::is_possible(ui, cx) {
         return Vec::new();
     }
     match parsed {
-        Slash::Delegate(wanted) => match handover(wanted) {
-            Ok(handover) => hand_over(ui, cx, handover),
-            Err(why) => complain(ui, cx, &why),
-        },
+        Slash::Delegate(wanted) if wanted.dry_run => super::delegate::open_with(ui, cx, handover(wanted)),
+        Slash::Delegate(wanted) => hand_over(ui, cx, handover(wanted)),
         Slash::Direct { task, agent } => {
             let pattern = Some(Pattern::Direct.to_string());
             hand_over(ui, cx, Handover { text: task, agent, pattern, ..Handover::default() })
@@ -97,14 +95,11 @@ fn hand_over(ui: &mut Ui, cx: Ctx<'_>, handover: Handover) -> Vec<Effect> {
     vec![Effect::Delegate(ui.selected_source(cx.model), Box::new(handover))]
 }
 
-/// Returns what is to be handed over, unless it asks for what only the command line can.
-fn handover(wanted: Delegate) -> Result<Handover, String> {
-    if wanted.dry_run {
-        return Err("--dry-run is not possible from here: nothing was handed over.".into());
-    }
+/// Returns what is to be handed over.
+fn handover(wanted: Delegate) -> Handover {
     let pattern = wanted.pattern.map(|pattern| pattern.to_string());
-    let Delegate { task, agent, agents, depth, budget, .. } = wanted;
-    Ok(Handover { text: task, agent, pattern, agents, depth, budget })
+    let Delegate { task, agent, agents, rounds, depth, budget, .. } = wanted;
+    Handover { text: task, agent, pattern, agents, rounds, depth, budget }
 }
 
 /// Does `/delegation WHAT [ID]`: with an id it acts on that one and nothing else, whatever is marked.

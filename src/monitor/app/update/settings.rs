@@ -208,9 +208,13 @@ pub fn ask_change(ui: &mut Ui, told: &Told) {
     let value = match key.kind {
         Kind::Word(all) => words(all),
         Kind::Switch => words(&["true", "false"]),
-        Kind::Whole { .. } | Kind::Words | Kind::Hints | Kind::Name => {
+        Kind::Whole { .. } | Kind::Words | Kind::Hints | Kind::Pairs | Kind::Name => {
             let now = if told.value == "null" { String::new() } else { told.value.clone() };
-            Field::Text { label: TEXT.into(), hint: "nothing takes it back", input: Input::new(now) }
+            let mut field = Field::text(TEXT, "nothing takes it back");
+            if let Field::Text { input, .. } = &mut field {
+                *input = Input::new(now);
+            }
+            field
         }
     };
     let places = vec![

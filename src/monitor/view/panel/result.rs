@@ -5,6 +5,7 @@ use ratatui::text::Line;
 use super::parts::{Look, cut, field, hang, item, nothing, number, section};
 use super::{markdown, output};
 use crate::model::handoff::{Artifact, Outcome, ReturnedError};
+use crate::model::key::NodeKey;
 use crate::model::node::Node;
 use crate::model::status::StatusWord;
 use crate::model::text as clean;
@@ -42,6 +43,9 @@ pub fn lines(scene: &Scene<'_>, node: &Node, width: usize) -> Vec<Line<'static>>
     }
     if let Some(quality) = node.more().and_then(|more| more.quality) {
         lines.extend(field(scene, "quality", &number(quality), width, Role::Text));
+    } else if node.status.word() == StatusWord::Done && is_ours(node) {
+        let why = "not rated: nothing came back that can be checked";
+        lines.extend(field(scene, "quality", why, width, Role::Dim));
     }
     match node.outcome.as_deref() {
         Some(outcome) => returned(&mut lines, scene, outcome, width),
@@ -55,6 +59,11 @@ pub fn lines(scene: &Scene<'_>, node: &Node, width: usize) -> Vec<Line<'static>>
     }
     steps(&mut lines, scene, node, width);
     lines
+}
+
+/// Returns whether an engine of ours ran it, and so would have rated it.
+fn is_ours(node: &Node) -> bool {
+    node.keys.iter().any(|key| matches!(key, NodeKey::Delegation(_) | NodeKey::Subtask(..)))
 }
 
 fn returned(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, outcome: &Outcome, width: usize) {

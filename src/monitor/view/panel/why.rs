@@ -4,7 +4,7 @@ use ratatui::text::Line;
 
 use super::parts::{bar, field, item, number, paragraph, section};
 use super::silence;
-use crate::decide::plan::PLANNED_BY;
+use crate::decide::plan::{PLANNED_BY, warnings};
 use crate::model::NodeIx;
 use crate::model::handoff::{Decision, Factors};
 use crate::model::id::SubtaskId;
@@ -103,6 +103,9 @@ fn decided(
     }
     if let Some(by) = decision.extra.get(PLANNED_BY).and_then(serde_json::Value::as_str) {
         lines.extend(field(scene, "plan", by, width, Role::Text));
+    }
+    for warning in warnings(decision) {
+        lines.extend(item(scene, warning, width, Role::Warn));
     }
     if let Some(reasoning) = decision.reasoning.as_deref().filter(|text| !text.trim().is_empty()) {
         section(lines, scene, "Reasoning");

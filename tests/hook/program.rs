@@ -1,0 +1,189 @@
+//! The program as a coding agent runs it: both forms of the answer, the debug line, trouble, many at once, an engine.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use assert_cmd::Command;
+use quarterdeck::store::disk::RealDisk;
+use quarterdeck::store::folder::StateFolder;
+use quarterdeck::store::inbox;
+use serde_json::{Value, json};
+
+const AGENT: &str = include_str!("inputs/agent.json");
+const BASH: &str = include_str!("inputs/bash.json");
+/// How long an engine may take to do anything on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+fn project() -> tempfile::TempDir {
+    let temp = tempfile::tempdir().unwrap();
+    fs::create_dir(temp.path().join(".quarterdeck")).unwrap();
+    let mode = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o700);
+    fs::set_permissions(temp.path().join(".quarterdeck"), mode).unwrap();
+    temp
+}
+
+fn quarterdeck(folder: &Path) -> Command {
+    let mut command = Command::cargo_bin("quarterdeck").unwrap();
+    command.current_dir(folder).env_clear().env("HOME", folder).env("XDG_STATE_HOME", folder.join("state"));
+    command
+}
+
+fn hook(folder: &Path, arguments: &[&str], input: &str) -> Output {
+    let input = input.replace("CWD", folder.to_str().unwrap());
+    quarterdeck(folder).arg("hook").args(arguments).write_stdin(input).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn every_field_of_the_input_goes_back_byte_for_byte_with_the_model_behind_it() {
+    let temp = project();
+    let output = hook(temp.path(), &["PreToolUse"], AGENT);
+    let out = text(&output.stdout);
+    let given = AGENT.split_once("\"tool_input\":").unwrap().1.split_once("},\"tool_use_id\"").unwrap().0;
+    assert!(out.contains(&format!("\"updatedInput\":{given},\"model\":\"haiku\"}}")), "{out}");
+    assert!(output.stderr.is_empty() && output.status.success(), "{}", text(&output.stderr));
+}
+
+#[test]
+fn the_seed_form_always_answers() {
+    let temp = project();
+    let answer = |input| -> Value {
+        serde_json::from_slice(&hook(temp.path(), &["PreToolUse", "--format", "seed"], input).stdout).unwrap()
+    };
+    let injected = answer(AGENT);
+    assert_eq!((&injected["continue"], &injected["modifiedInput"]["model"]), (&json!(true), &json!("haiku")));
+    let other = answer(BASH);
+    assert_eq!(
+        other,
+        json!({ "continue": true, "modifiedInput": { "command": "ls", "description": "List" } })
+    );
+}
+
+#[test]
+fn cases_6_and_7_the_debug_line_is_said_only_where_it_is_wanted() {
+    let temp = project();
+    let err = |name: &str, value: &str| {
+        let input = AGENT.replace("CWD", temp.path().to_str().unwrap());
+        let output = quarterdeck(temp.path())
+            .env(name, value)
+            .args(["hook", "PreToolUse"])
+            .write_stdin(input)
+            .output();
+        text(&output.unwrap().stderr)
+    };
+    assert_eq!(err("OMC_DEBUG", "false"), "");
+    let line = "[OMC] Auto-injecting model: haiku for explore";
+    assert!(err("OMC_DEBUG", "true").lines().any(|said| said == line));
+    assert!(err("QUARTERDECK_DEBUG", "1").lines().any(|said| said == line));
+}
+
+#[test]
+fn whatever_is_wrong_with_the_hook_passes_unless_it_is_told_to_fail_closed() {
+    let temp = project();
+    for (arguments, input) in
+        [(vec!["PreToolUse"], "{half"), (vec!["Nonsense"], "{}"), (vec![], "{}"), (vec!["Stop"], "")]
+    {
+        let output = hook(temp.path(), &arguments, input);
+        assert!(output.status.success() && output.stdout.is_empty(), "{arguments:?}");
+        assert!(text(&output.stderr).contains("the call passes"), "{arguments:?}");
+    }
+    let output = hook(temp.path(), &["PreToolUse", "--fail-closed"], "{half");
+    assert_eq!(output.status.code(), Some(2));
+    fs::write(temp.path().join("quarterdeck.toml"), "[hook\n").unwrap();
+    let output = hook(temp.path(), &["PreToolUse"], AGENT);
+    assert!(text(&output.stdout).contains("haiku") && text(&output.stderr).contains("built-in settings"));
+}
+
+#[test]
+fn without_a_state_folder_the_model_is_put_in_and_nothing_is_made() {
+    let temp = tempfile::tempdir().unwrap();
+    let output = hook(temp.path(), &["PreToolUse"], AGENT);
+    assert!(text(&output.stdout).contains("haiku") && output.status.success());
+    assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn whose_session_it_is_follows_from_its_transcript() {
+    let temp = project();
+    let codex =
+        AGENT.replace("/nowhere/0b1f9d1e-6a1c-4c52-9f0e-2f6f2f8a1c11.jsonl", "/x/rollout-2026-1.jsonl");
+    for (input, tool) in [(AGENT.to_owned(), "claude"), (codex.replace("toolu_01A", "toolu_2"), "codex")] {
+        hook(temp.path(), &["PreToolUse"], &input);
+        let inbox = fs::read_dir(temp.path().join(".quarterdeck/inbox")).unwrap();
+        let all: String = inbox.flatten().map(|file| fs::read_to_string(file.path()).unwrap()).collect();
+        assert!(all.lines().last().unwrap().contains(&format!("\"tool\":\"{tool}\"")), "{all}");
+    }
+}
+
+/// Returns the ids of all records in a journal.
+fn journalled(folder: &StateFolder) -> Vec<String> {
+    let mut ids = Vec::new();
+    for file in fs::read_dir(folder.journal_dir()).into_iter().flatten().flatten() {
+        let text = fs::read_to_string(file.path()).unwrap_or_default();
+        for line in text.lines().filter(|line| line.contains("\"hook:recorded\"")) {
+            let id = line.split_once("\"data\":{\"id\":\"").unwrap().1;
+            ids.push(id.split('"').next().unwrap().to_owned());
+        }
+    }
+    ids.sort();
+    ids
+}
+
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what} did not happen");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn many_hooks_at_once_leave_every_record_once_and_an_engine_takes_each_over_once() {
+    const HOOKS: usize = 64;
+    let temp = project();
+    let folder = StateFolder::at(temp.path().join(".quarterdeck"));
+    std::thread::scope(|scope| {
+        for n in 0..HOOKS {
+            let temp = &temp;
+            scope.spawn(move || {
+                let input = AGENT
+                    .replace("toolu_01A", &format!("toolu_{n}"))
+                    .replace("2f6f2f8a1c11", &format!("{}", n % 4));
+                assert!(hook(temp.path(), &["PreToolUse"], &input).status.success());
+            });
+        }
+    });
+    let sessions = inbox::sessions(&RealDisk, &folder).unwrap();
+    let all = |session: &String| inbox::records(&RealDisk, &folder, session, 0).unwrap();
+    let mut ids: Vec<String> =
+        sessions.iter().flat_map(|session| all(session).records).map(|(id, _)| id).collect();
+    ids.sort();
+    ids.dedup();
+    assert_eq!((sessions.len(), ids.len(), sessions.iter().map(|s| all(s).bad).sum::<u64>()), (4, HOOKS, 0));
+    let seen: Value =
+        serde_json::from_slice(&quarterdeck(temp.path()).args(["status", "--json"]).output().unwrap().stdout)
+            .unwrap();
+    let agents = seen["nodes"].as_array().unwrap().iter().filter(|node| node["kind"] == "agent").count();
+    assert_eq!(agents, HOOKS, "they are seen before any engine runs");
+    let copy = fs::read(folder.hook_file(&sessions[0]).unwrap()).unwrap();
+    quarterdeck(temp.path()).args(["engine", "start"]).assert().success();
+    until("the take-over", || inbox::sessions(&RealDisk, &folder).unwrap().is_empty());
+    assert_eq!(journalled(&folder), ids);
+    // What an engine had taken over before it died comes again, and is known.
+    fs::write(folder.hook_file(&sessions[0]).unwrap(), copy).unwrap();
+    // And what is told to the engine itself is there when the hook ends, or soon after, and once.
+    hook(temp.path(), &["PreToolUse"], &AGENT.replace("toolu_01A", "toolu_live"));
+    hook(temp.path(), &["PreToolUse"], &AGENT.replace("toolu_01A", "toolu_live"));
+    until("the second take-over", || {
+        inbox::sessions(&RealDisk, &folder).unwrap().is_empty() && journalled(&folder).len() > HOOKS
+    });
+    quarterdeck(temp.path()).args(["engine", "stop"]).assert().success();
+    ids.push("called-toolu_live".into());
+    ids.sort();
+    assert_eq!(journalled(&folder), ids);
+}
