@@ -38,15 +38,15 @@ pub struct Brief {
     /// Where the agent works.
     #[serde(default)]
     pub cwd: PathBuf,
-    /// The model, where it is told so on stdin.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// What it may do without asking, where it is told so on stdin.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub permission_mode: Option<String>,
-    /// What it is asked where the session to go on with turns out not to be there.
+    /// What the agent is asked where the session to go on with turns out not to be there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub otherwise: Option<String>,
+    /// The model, where it is told so and not started with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What it may do without asking, or the mode that it is set to; likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<String>,
 }
 
 impl Brief {
@@ -58,9 +58,9 @@ impl Brief {
             session: None,
             home: None,
             cwd: PathBuf::new(),
+            otherwise: None,
             model: None,
             permission_mode: None,
-            otherwise: None,
         }
     }
 

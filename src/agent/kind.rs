@@ -222,11 +222,20 @@ impl Kind {
                 report_usage: true,
                 report_cost: false,
             },
+            // What the protocol has a way for; which of it an agent takes, it says when it is greeted.
+            Self::Acp => Abilities {
+                tell: true,
+                ask_permission: true,
+                sub_agents: true,
+                cancel_child: true,
+                resume: true,
+                report_usage: true,
+                report_cost: true,
+            },
             Self::Gemini => {
                 Abilities { sub_agents: true, resume: true, report_usage: true, ..Abilities::default() }
             }
-            // Of the protocol: what it has a way for. Which of it an agent takes, it says when it is greeted.
-            Self::OpenCode | Self::Acp => Abilities {
+            Self::OpenCode => Abilities {
                 tell: true,
                 ask_permission: true,
                 sub_agents: true,

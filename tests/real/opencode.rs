@@ -130,7 +130,7 @@ fn processes() -> Vec<String> {
 }
 
 #[test]
-fn opencode_asks_for_permission_its_sub_agents_too_and_hears_the_answer() {
+fn opencode_asks_for_permission_and_hears_the_answer() {
     let Some(deck) = full() else { return };
     deck.configure("[agents.opencode]\nkind = \"opencode\"\npermission-mode = \"ask\"\n");
     let script = json!([

@@ -100,7 +100,7 @@ impl AcpAdapter {
             Ok(first.into_iter().chain(second).collect::<Vec<Setup>>())
         });
         let wanted = self.brief.model.clone().filter(|_| asked.is_ok());
-        let named = Named { session: Some(session.clone()), model: wanted.or(current), ..Named::default() };
+        let named = Named { session: Some(session.clone()), model: wanted.or(current), turn: None };
         made.push((None, Entry::Named(named)));
         match asked {
             Err(why) => give_up(why, made, step),

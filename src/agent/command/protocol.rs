@@ -72,7 +72,7 @@ pub(super) fn read(line: &[u8]) -> Option<Entry> {
         Spoken::Tool { id, name, input } => Entry::Tool { id, name, input: summary(&input) },
         Spoken::ToolResult { id, ok, text } => Entry::ToolResult { id, ok, text: summary(&text) },
         Spoken::Usage { message_id, request_id, model, tokens } => {
-            Entry::Usage(Usage { message_id, request_id, is_shared: false, model, tokens, cost: None })
+            Entry::Usage(Usage { message_id, request_id, model, tokens, ..Usage::default() })
         }
         Spoken::Question { id, .. } if id.len() > LONGEST_ID => return None,
         Spoken::Question { id, text, tool, options } => {

@@ -111,9 +111,12 @@ impl Open {
 pub(super) fn is_there(run: &Run) -> bool {
     let brief = run.files.get(brief::FILE).and_then(|text| serde_json::from_str::<Brief>(text).ok());
     let Some(brief) = brief else { return false };
-    // It keeps its sessions as it likes, and says itself if one is gone.
-    if matches!(brief.kind, Kind::OpenCode | Kind::Acp) {
-        return brief.session.is_some();
+    match brief.kind {
+        // It keeps all sessions in one store, and says itself if one is gone.
+        Kind::OpenCode => return brief.session.is_some(),
+        // Only the agent itself knows what it kept; if it is nothing, it begins anew.
+        Kind::Acp => return true,
+        Kind::Command | Kind::Simulated | Kind::Claude | Kind::Codex | Kind::Gemini => {}
     }
     let mut adapter = brief.adapter();
     let is_there = adapter.beside().iter().any(|beside| first(&beside.pattern).is_some());

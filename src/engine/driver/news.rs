@@ -141,6 +141,7 @@ impl Teller<'_> {
     fn used(&self, agent: Option<&AgentId>, usage: &Usage, from: &Place) -> Body {
         let (message_id, request_id) = usage_ids(self.session, usage, from);
         let (model, tokens) = (usage.model.as_deref().map(cut), Some(usage.tokens));
+        let cost = usage.cost;
         match agent {
             Some(agent) => Body::AgentUsage(p::AgentUsage {
                 session_id: self.session.clone(),
@@ -149,7 +150,7 @@ impl Teller<'_> {
                 request_id,
                 model,
                 usage: tokens,
-                cost: usage.cost,
+                cost,
                 ..p::AgentUsage::default()
             }),
             None => Body::SubtaskUsage(p::SubtaskUsage {
@@ -160,7 +161,7 @@ impl Teller<'_> {
                 request_id,
                 model,
                 usage: tokens,
-                cost: usage.cost,
+                cost,
                 ..p::SubtaskUsage::default()
             }),
         }
