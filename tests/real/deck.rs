@@ -64,7 +64,10 @@ impl Deck {
 
     /// Returns the tree's nodes.
     pub fn nodes(&self) -> Vec<Value> {
-        let tree: Value = serde_json::from_str(&self.ok(&["status", "--json"])).unwrap();
+        // Whether all is well with the agents' own files is not asked here: they may just be being made.
+        let output = self.run(&["status", "--json"]);
+        let tree = serde_json::from_slice::<Value>(&output.stdout);
+        let tree = tree.unwrap_or_else(|error| panic!("{error}: {output:?}\n{}", self.told()));
         // Only what this engine runs: the same sessions are read from the agent's own files too.
         tree["nodes"].as_array().unwrap().clone()
     }

@@ -335,6 +335,9 @@ fn pieces(text: &[u8], cuts: &[usize], forgets: bool) -> Vec<(Option<AgentId>, E
 }
 
 proptest! {
+    // Each case reads three streams anew after every piece.
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
     #[test]
     fn any_cut_of_a_stream_gives_the_same_log(cuts in prop::collection::vec(any::<usize>(), 0..12)) {
         for stream in [OPENCODE, CLAUDE, ORCHESTRATOR] {
