@@ -9,6 +9,7 @@
 //! starts what was only intended, adopts what runs, ends what was to end, and gives every order of a pending
 //! command again, under the same id.
 
+mod again;
 mod attempt;
 mod audit;
 mod begun;
