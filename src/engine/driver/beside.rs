@@ -228,7 +228,7 @@ mod tests {
         let brief = Brief {
             session: Some(session.clone()),
             home: Some(temp.path().to_owned()),
-            ..Brief::of(crate::agent::kind::Kind::Gemini)
+            ..Brief::of(Kind::Gemini)
         };
         let files = [(brief::FILE.to_owned(), serde_json::to_string(&brief).unwrap())].into();
         let run = Run { files, ..Run::default() };
