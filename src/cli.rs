@@ -25,6 +25,7 @@ mod mind;
 mod natives;
 mod papers;
 mod planner;
+mod report;
 mod screenshot;
 mod simulated;
 mod slash;
@@ -90,7 +91,7 @@ enum Command {
     /// List the agents that are found or configured, with what each can do.
     Agents(agents::Agents),
     /// Hand a task to an agent; the engine is started if none runs.
-    Delegate(delegate::Delegate),
+    Delegate(Box<delegate::Delegate>),
     /// Hand a task to one agent, as one step.
     Direct(delegate::Direct),
     /// Say whether a task should be handed over, how, and into what; nothing is started.
@@ -107,11 +108,14 @@ enum Command {
     Retry(control::Retry),
     /// Go on without a step.
     Skip(control::Skip),
-    /// Take a failed result as done.
+    /// Take a failed result as done; inside an agent, accept what was handed to it.
     Accept(control::Accept),
+    /// Inside an agent: report what was handed to it as done, with what shows it.
+    Complete(report::Complete),
     /// Let a proposal begin: all of it, or some of its steps, with what you change of them.
     Approve(approve::Approve),
-    /// Do not let a proposal begin, or do not take a result that is for review.
+    /// Do not let a proposal begin, or do not take a result that is for review; inside an agent, turn down what was
+    /// handed to it.
     Reject(approve::Reject),
     /// Give a delegation or a step more time.
     Raise(control::Raise),
@@ -193,6 +197,7 @@ pub fn run() -> ExitCode {
         Some(Command::Retry(command)) => command.run(&cli.place),
         Some(Command::Skip(command)) => command.run(&cli.place),
         Some(Command::Accept(command)) => command.run(&cli.place),
+        Some(Command::Complete(command)) => command.run(&cli.place),
         Some(Command::Approve(command)) => command.run(&cli.place),
         Some(Command::Reject(command)) => command.run(&cli.place),
         Some(Command::Raise(command)) => command.run(&cli.place),

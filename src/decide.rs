@@ -5,6 +5,7 @@
 //! settings come from whoever read them.
 
 pub mod complexity;
+pub mod contract;
 pub mod decider;
 pub mod decision;
 pub mod decompose;

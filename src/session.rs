@@ -16,6 +16,7 @@ pub mod host;
 pub mod launch;
 pub mod look;
 pub mod send;
+pub mod standing;
 pub mod sweep;
 pub mod tail;
 

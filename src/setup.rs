@@ -15,6 +15,7 @@ pub use remember::{Installed, Memory};
 
 /// What is wanted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a wish of its own")]
 pub struct Wish {
     /// How the hook is called: the program as it is found on PATH, or its whole path.
     pub program: String,
@@ -114,7 +115,8 @@ pub fn uninstall(
 fn without_hooks(path: PathBuf, there: String) -> Result<Option<Change>, String> {
     let left = hooks::take_out(&there)
         .map_err(|why| format!("{}: {why}.\nMend the file first; nothing was changed.", path.display()))?;
-    Ok((left != there).then(|| Change { path, before: Some(there), after: Some(left) }))
+    let is_changed = left != there;
+    Ok(is_changed.then_some(Change { path, before: Some(there), after: Some(left) }))
 }
 
 #[cfg(test)]

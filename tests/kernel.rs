@@ -16,6 +16,8 @@ mod proposals;
 mod props;
 #[path = "kernel/questions.rs"]
 mod questions;
+#[path = "kernel/record.rs"]
+mod record;
 #[path = "kernel/rules.rs"]
 mod rules;
 #[path = "kernel/tools.rs"]

@@ -1,6 +1,6 @@
 //! The tools for other agents, called by the official client as an agent calls them.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on has failed")]
 
 #[path = "engine/deck.rs"]
 #[expect(dead_code, reason = "shared with the engine's tests")]

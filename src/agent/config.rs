@@ -53,9 +53,9 @@ pub struct AgentConfig {
     /// What it may do without asking, in its own tool's words.
     #[serde(default)]
     pub permission_mode: Option<String>,
-    /// How its result is held to a form. Reserved: read, and not acted on yet.
+    /// Whether every one of its steps is held to the form of a return, and how hard.
     #[serde(default)]
-    pub return_format: Option<String>,
+    pub return_format: Option<ReturnFormat>,
     /// Whether its steps work in work trees of their own.
     #[serde(default)]
     pub isolation: Option<Isolation>,
@@ -74,6 +74,30 @@ pub enum CommandLine {
 impl Default for CommandLine {
     fn default() -> Self {
         Self::Argv(Vec::new())
+    }
+}
+
+/// How hard an answer is held to the form that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReturnFormat {
+    /// No form is asked for, and none checked.
+    Off,
+    /// What is wrong is shown; the result stands.
+    Warn,
+    /// What is wrong makes the step fail.
+    Enforce,
+}
+
+impl ReturnFormat {
+    /// Returns what a word stands for.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "off" => Some(Self::Off),
+            "warn" => Some(Self::Warn),
+            "enforce" => Some(Self::Enforce),
+            _ => None,
+        }
     }
 }
 

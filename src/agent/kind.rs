@@ -222,8 +222,8 @@ impl Kind {
                 report_usage: true,
                 report_cost: false,
             },
-            // What the protocol has a way for; which of it an agent takes, it says when it is greeted.
-            Self::Acp => Abilities {
+            // Of ACP, what the protocol has a way for; which of it an agent takes, it says when it is greeted.
+            Self::OpenCode | Self::Acp => Abilities {
                 tell: true,
                 ask_permission: true,
                 sub_agents: true,
@@ -235,15 +235,6 @@ impl Kind {
             Self::Gemini => {
                 Abilities { sub_agents: true, resume: true, report_usage: true, ..Abilities::default() }
             }
-            Self::OpenCode => Abilities {
-                tell: true,
-                ask_permission: true,
-                sub_agents: true,
-                cancel_child: true,
-                resume: true,
-                report_usage: true,
-                report_cost: true,
-            },
             Self::Command | Self::Simulated => Abilities::default(),
         }
     }

@@ -3,8 +3,9 @@
 use clap::Args;
 
 use super::control::Target;
+use super::report::OwnOr;
 use super::{CliError, Outcome, Place, mind};
-use crate::model::command::{ApprovedStep, Verb};
+use crate::model::command::{ApprovedStep, Said, Verb};
 use crate::model::id::SubtaskId;
 
 #[derive(Debug, Args)]
@@ -67,13 +68,14 @@ impl Approve {
 #[derive(Debug, Args)]
 pub(super) struct Reject {
     #[command(flatten)]
-    target: Target,
+    target: OwnOr,
     #[arg(long)]
     reason: Option<String>,
 }
 
 impl Reject {
     pub(super) fn run(self, place: &Place) -> Outcome {
-        self.target.send(place, Verb::Reject { reason: self.reason })
+        let reason = self.reason.clone().unwrap_or_else(|| "no reason given".into());
+        self.target.send(place, Verb::Reject { reason: self.reason }, Said::Rejected { reason })
     }
 }

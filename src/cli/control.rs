@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::report::OwnOr;
 use super::{CliError, Outcome, Place, ask, load, mind, now, print};
 use crate::hook::hold::{self, Order};
-use crate::model::command::{Answer as Said, PauseMode, Verb};
+use crate::model::command::{Answer as Answered, PauseMode, Said, Verb};
 use crate::model::id::{DelegationId, SubtaskId};
 use crate::model::key::{NodeKey, SourceId};
 use crate::model::node::Node;
@@ -25,12 +26,12 @@ pub(super) struct Target {
     /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough. A session that no
     /// engine runs is claude:SESSION or claude:SESSION/AGENT, where its hook is set up.
     #[arg(value_name = "TARGET")]
-    on: String,
+    pub(super) on: String,
     /// Only say which nodes and sessions it would touch.
     #[arg(long)]
-    preview: bool,
+    pub(super) preview: bool,
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 impl Target {
@@ -226,14 +227,15 @@ impl Skip {
 #[derive(Debug, Args)]
 pub(super) struct Accept {
     #[command(flatten)]
-    target: Target,
+    target: OwnOr,
     #[arg(long)]
     reason: Option<String>,
 }
 
 impl Accept {
     pub(super) fn run(self, place: &Place) -> Outcome {
-        self.target.send(place, Verb::Accept { reason: self.reason })
+        let said = Said::Accepted { reason: self.reason.clone() };
+        self.target.send(place, Verb::Accept { reason: self.reason }, said)
     }
 }
 
@@ -272,10 +274,10 @@ pub(super) struct Answer {
 impl Answer {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let answer = match self.words.as_str() {
-            "allow" => Said::Allow,
-            "deny" => Said::Deny,
-            "allow-for-session" => Said::AllowForSession,
-            text => Said::Text(text.to_owned()),
+            "allow" => Answered::Allow,
+            "deny" => Answered::Deny,
+            "allow-for-session" => Answered::AllowForSession,
+            text => Answered::Text(text.to_owned()),
         };
         self.target.send(place, Verb::Answer { question_id: self.question.into(), answer })
     }

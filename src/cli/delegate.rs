@@ -1,6 +1,7 @@
 //! `quarterdeck delegate` and `direct`: hand work over, and wait for its end if told so.
 
 pub(super) mod dialog;
+mod record;
 mod told;
 mod weigh;
 
@@ -24,6 +25,7 @@ use crate::serve;
 use crate::store::disk::{Disk, RealDisk};
 use crate::store::folder::StateFolder;
 use crate::store::views::replace;
+use record::Record;
 use told::{acknowledgement, agents_of, check_program};
 use weigh::{Desk, Wish, step, title};
 
@@ -34,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct Delegate {
     /// What is to be done, or the id of a task in tasks.json; with several, one step each.
-    #[arg(required_unless_present_any = ["plan", "task_id"])]
+    #[arg(required_unless_present_any = ["plan", "task_id", "command"])]
     task: Vec<String>,
     /// The agent, by its name in quarterdeck.toml; with several, each takes a step in turn.
     #[arg(long, value_delimiter = ',')]
@@ -95,6 +97,8 @@ pub(super) struct Delegate {
     #[arg(long, conflicts_with = "keep_going")]
     stop_on_failure: bool,
     #[command(flatten)]
+    record: Record,
+    #[command(flatten)]
     then: Then,
 }
 
@@ -151,6 +155,7 @@ impl Delegate {
     }
 
     fn spec(&self, folder: &StateFolder, config: &Config) -> Result<Spec, Box<dyn std::error::Error>> {
+        let guided = self.record.guided(&self.task)?;
         let desk = Desk { folder, config, tell: &warn };
         let wish = Wish {
             tasks: &self.task,
@@ -159,11 +164,17 @@ impl Delegate {
             cast: self.cast(),
             asks_planner: !self.dry_run,
         };
-        let task = desk.planned(&wish)?;
+        let task = if guided.is_some() { None } else { desk.planned(&wish)? };
         let settings = desk.settings(task.as_ref());
-        let mut spec = match &self.plan {
-            Some(path) => plan(path, &settings)?,
-            None => desk.weighed(&wish, task.as_ref())?,
+        let mut spec = match (&guided, &self.plan) {
+            (Some(guided), _) => Spec {
+                title: Some(title(&guided.prompt)),
+                subtasks: vec![step(1, &guided.prompt, None)],
+                limits: settings.limits(),
+                ..Spec::default()
+            },
+            (None, Some(path)) => plan(path, &settings)?,
+            (None, None) => desk.weighed(&wish, task.as_ref())?,
         };
         spec.propose |= self.propose || task.is_some() && settings.switch("subtaskApproval");
         let own_mode = settings.get("mode").filter(|mode| mode.layer == Layer::Task);
@@ -183,6 +194,10 @@ impl Delegate {
         limits.token_budget = self.budget.or(limits.token_budget);
         spec.workspace = workspace(self.cwd.as_deref())?.or(spec.workspace);
         spec.isolation = self.isolation.or(spec.isolation);
+        if let Some(guided) = guided {
+            guided.lay(&mut spec, self.timeout.map(millis))?;
+        }
+        self.record.fill(&mut spec, config);
         Ok(spec)
     }
 
@@ -286,6 +301,7 @@ fn prepare(
 ) -> Result<(DelegationId, crate::model::command::Command), Box<dyn std::error::Error>> {
     let config = Config::of(&super::config::places(folder))?;
     assign(&config, &mut spec)?;
+    record::hang(&mut spec);
     let id = new_id();
     let agents = spec.subtasks.iter().map(|step| step.agent.as_deref());
     let env = config.environment(agents, |name| std::env::var(name).ok());
@@ -320,7 +336,8 @@ fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
             return Ok(ExitCode::SUCCESS);
         }
         let done = Until::Is(StatusWord::Done);
-        return Watched { id, step: None, keep_engine: true }.wait(&folder, done, None, json);
+        let shows_result = super::report::own_step().is_some();
+        return Watched { id, step: None, keep_engine: true, shows_result }.wait(&folder, done, None, json);
     }
     if receipt.as_ref().is_some_and(|receipt| matches!(receipt.state, ReceiptState::Refused { .. })) {
         forget_env(&folder, &id);

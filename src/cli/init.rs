@@ -15,6 +15,7 @@ use crate::store::folder::StateFolder;
 use crate::store::views::replace;
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(super) struct Init {
     /// Do not ask: do it.
     #[arg(long, short)]

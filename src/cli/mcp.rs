@@ -3,6 +3,7 @@
 //! Each tool is a command of this program, run as one: what it answers is what a person would read, and rules, modes
 //! and receipts hold as everywhere. Whatever is printed here is the protocol's.
 
+use std::fmt::Write as _;
 use std::process::{Command, ExitCode, Output, Stdio};
 
 use clap::Args;
@@ -252,7 +253,7 @@ fn cut(mut text: String) -> String {
         let at = (0..=LONGEST).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
         let left_out = text.len() - at;
         text.truncate(at);
-        text.push_str(&format!("\n… ({left_out} bytes more)"));
+        let _ = write!(text, "\n… ({left_out} bytes more)");
     }
     text
 }

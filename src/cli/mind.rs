@@ -66,6 +66,9 @@ fn reasons(
         if let Some(note) = kernel.why_not_isolated(delegation, &task.spec.id) {
             why = format!("{why}; {note}");
         }
+        if let Some(clock) = kernel.clock_of(delegation, &task.spec.id) {
+            why = format!("{why}; {clock}");
+        }
         Some((format!("{delegation}/{}", task.spec.id), task.word().as_str(), why))
     });
     Ok(reason.collect())

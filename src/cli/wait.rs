@@ -9,10 +9,12 @@ use serde_json::json;
 use super::ask::{CHECK, Engines, Live};
 use super::control::resolve;
 use super::{Outcome, Place, print, warn};
-use crate::model::Model;
 use crate::model::id::{DelegationId, SubtaskId};
 use crate::model::key::NodeKey;
+use crate::model::node::Node;
 use crate::model::status::{StatusWord, WORDS};
+use crate::model::{Model, text};
+use crate::report::text::title;
 use crate::store::folder::StateFolder;
 
 /// Exit code of a wait that was over before what it waited for.
@@ -67,7 +69,8 @@ impl Wait {
         let (id, step) = resolve(&folder, &self.on)?;
         // A span that is longer than the clock counts is no end.
         let deadline = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        Watched { id, step, keep_engine: false }.wait(&folder, self.until, deadline, self.json)
+        Watched { id, step, keep_engine: false, shows_result: false }
+            .wait(&folder, self.until, deadline, self.json)
     }
 }
 
@@ -77,6 +80,8 @@ pub(super) struct Watched {
     pub step: Option<SubtaskId>,
     /// Start an engine where there is none; else it is only said.
     pub keep_engine: bool,
+    /// Print what came back, too: an agent that waits needs it.
+    pub shows_result: bool,
 }
 
 impl Watched {
@@ -119,9 +124,32 @@ impl Watched {
         } else {
             let why = why.map(|why| format!(": {why}")).unwrap_or_default();
             print(&format!("{key} {}{why}\n", word.as_str()))?;
+            if self.shows_result {
+                print(&results(&live.model, &key))?;
+            }
         }
         Ok(if reached { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
+}
+
+/// Returns what the steps brought back that nobody else is given, each under its title where there are several.
+fn results(model: &Model, key: &NodeKey) -> String {
+    let top = model.find(key).and_then(|ix| model.get(ix));
+    let steps: Vec<&Node> =
+        top.map(Node::children).unwrap_or_default().iter().filter_map(|ix| model.get(*ix)).collect();
+    let is_used = |node: &Node| {
+        let own = node.keys.iter().find_map(NodeKey::subtask).map(|(_, step)| step);
+        let uses =
+            |other: &&Node| own.is_some_and(|own| other.depends_on.iter().flatten().any(|on| on == own));
+        steps.iter().any(uses)
+    };
+    let last: Vec<&Node> = steps.iter().copied().filter(|node| !is_used(node)).collect();
+    let told = last.iter().filter_map(|node| {
+        let said = node.outcome.as_ref()?.summary.as_deref()?;
+        let said = text::lines(said);
+        Some(if last.len() > 1 { format!("\n## {}\n\n{said}\n", title(node)) } else { format!("{said}\n") })
+    });
+    told.collect()
 }
 
 /// Looks whether there is an engine: without one nothing goes on, and a wait would be for nothing.

@@ -85,6 +85,12 @@ pub const KEYS: &[Key] = &[
     ),
     key("subtaskApproval", Kind::Switch, "false", "A plan waits for a person, whatever the mode."),
     key("qualityThreshold", HUNDRED, "70", "A result below this is for review."),
+    key(
+        "returnFormat",
+        Kind::Word(&["off", "warn", "enforce"]),
+        r#""warn""#,
+        "What a command of the guide brings back is not checked, is checked and shown, or fails where it has not the form.",
+    ),
     key("agentHints", Kind::Hints, "{}", "For each agent, the words in a step that speak for it."),
     key("thresholds.delegationScore", HUNDRED, "60", "The least score with which delegating is suggested."),
     key(

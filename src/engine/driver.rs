@@ -297,7 +297,7 @@ impl Driver {
 
     /// Gives the kernel an input, writes what it decided, and carries it out.
     fn take(&mut self, mut input: Input) -> Result<()> {
-        self.look_for_artifacts(&mut input);
+        self.look_at_returns(&mut input);
         let tick = tick();
         debug_assert_eq!(self.kernel.seq(), self.book.seq(), "the kernel has seen every event");
         let step = self.kernel.step(tick, input);

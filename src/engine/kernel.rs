@@ -23,6 +23,7 @@ mod index;
 pub mod input;
 mod preview;
 mod quality;
+mod record;
 mod recover;
 mod schedule;
 mod settle;
@@ -226,6 +227,7 @@ impl Kernel {
             TimerKey::Sweep(session) => {
                 self.brief.sweeping.get(session).is_some_and(|sweeping| u64::from(sweeping.tries) == epoch)
             }
+            TimerKey::Offer(id) => self.offered_until(id).is_some(),
             TimerKey::Delegation(id) => {
                 self.delegations.get(id).is_some_and(|found| !found.is_ended() && found.epoch == epoch)
             }
@@ -286,6 +288,7 @@ impl Turn<'_> {
         let index = |id: &DelegationId, subtask| self.kernel.delegations.get(id)?.index_of(subtask);
         match key {
             TimerKey::Delegation(id) => self.delegation_due(id),
+            TimerKey::Offer(id) => self.offer_due(id),
             TimerKey::Sweep(session) => self.sweep_due(session),
             TimerKey::Retry(id, subtask) => {
                 if let Some(index) = index(id, subtask) {

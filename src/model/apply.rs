@@ -100,6 +100,7 @@ impl Model {
             NodeFact::Seen(kind) => self.see(ix, kind, delta),
             NodeFact::Described(description) => self.describe(ix, *description, delta),
             NodeFact::HandedOff(handoff) => self.hand_off(ix, handoff, delta),
+            NodeFact::Taken(by) => self.take(ix, by.as_deref(), told, delta),
             NodeFact::Decided(decision) => self.decide(ix, decision, delta),
             NodeFact::Status(report) => self.claim(ix, &report, told, delta),
             NodeFact::Attempted(attempt) => self.attempt(ix, *attempt, delta),

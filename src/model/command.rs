@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::event::payload::Proof;
-use super::handoff::{Decision, Handoff};
+use super::handoff::{Decision, Handoff, Outcome};
 use super::id::{AgentId, CommandId, DelegationId, QuestionId, SubtaskId, TaskId};
 use super::key::{NodeKey, SourceId};
 use super::time::Stamp;
@@ -98,6 +98,10 @@ pub enum Verb {
     Rollback {
         reason: Option<String>,
     },
+    /// What the agent of a step says of its hand-off: that it takes it, has done it, or does not take it.
+    Report {
+        said: Box<Said>,
+    },
     /// Brings what an isolated step changed into the project's files.
     Merge,
     /// Leaves the work tree of an isolated step to the person.
@@ -139,6 +143,7 @@ impl Verb {
             Self::Tell { .. } => "tell",
             Self::Accept { .. } => "accept",
             Self::Rollback { .. } => "rollback",
+            Self::Report { .. } => "report",
             Self::Merge => "merge",
             Self::Keep => "keep",
             Self::Discard => "discard",
@@ -339,6 +344,23 @@ impl From<ApprovedForm> for ApprovedStep {
             ApprovedForm::Step { id, title, agent } => Self { id, title, agent },
         }
     }
+}
+
+/// What an agent says of what was handed to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "word", rename_all = "kebab-case")]
+pub enum Said {
+    Accepted {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// Done, with what speaks for it; its end is the proof.
+    Completed {
+        result: Box<Outcome>,
+    },
+    Rejected {
+        reason: String,
+    },
 }
 
 /// How a pause treats what runs.

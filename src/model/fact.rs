@@ -57,6 +57,8 @@ pub enum NodeFact {
     /// Who and what it is.
     Described(Box<Description>),
     HandedOff(Box<Handoff>),
+    /// What was handed over is taken, by somebody or by its start.
+    Taken(Option<Box<str>>),
     Decided(Box<Decision>),
     Status(StatusReport),
     /// One of its attempts.

@@ -52,6 +52,18 @@ pub struct Handoff {
     pub max_depth: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted_at: Option<Stamp>,
+    /// Who accepted it, or that it was accepted by starting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted_by: Option<String>,
+    /// Whether the agent is to accept it before it counts as taken; else it is accepted by starting.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub offer: bool,
+    /// The guide's command that this is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The task that a command is about.
+    #[serde(rename = "task_number", alias = "taskNumber", skip_serializing_if = "Option::is_none")]
+    pub task_number: Option<u64>,
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
@@ -129,8 +141,23 @@ pub struct Outcome {
     pub errors: Vec<ReturnedError>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_steps: Option<String>,
+    /// What is wrong with the return itself, by the contract under which it was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+/// One thing that is wrong with a return.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Finding {
+    /// For programs, such as `NOT_JSON`.
+    pub code: String,
+    pub message: String,
+    /// Only said: the return holds all the same.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub warns: bool,
 }
 
 /// Something the agent says it made.

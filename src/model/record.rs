@@ -109,6 +109,11 @@ record! {
         allowed_tools: Vec<String>,
         allowed_actions: Vec<String>,
         max_depth: u32,
+        accepted_by: String,
+        offer: bool,
+        /// The guide's command, and the task that it is about.
+        guide_command: String,
+        task_number: u64,
         /// Fields of the hand-off that this version does not know.
         handoff_extra: Map<String, Value>,
         decision: Box<Decision>,
@@ -277,6 +282,10 @@ fn record_more(record: &mut Record, node: &Node) {
         record.allowed_actions = handoff.allowed_actions;
         record.max_depth = handoff.max_depth;
         record.accepted_at = handoff.accepted_at;
+        record.accepted_by = handoff.accepted_by;
+        record.offer = Some(handoff.offer).filter(|offer| *offer);
+        record.guide_command = handoff.command;
+        record.task_number = handoff.task_number;
         record.task_id = handoff.task_id.or(record.task_id.take());
         record.handoff_extra = Some(handoff.extra).filter(|extra| !extra.is_empty());
     }

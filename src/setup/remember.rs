@@ -40,19 +40,13 @@ impl Memory {
             // A second time adds to the first: what was there before the first is what must come back.
             let known =
                 self.files.iter().position(|file| file.path == *path && Some(&file.after) == before.as_ref());
-            match known.and_then(|at| self.files.get_mut(at)) {
-                Some(file) => file.after = after,
-                None => {
-                    self.files.retain(|file| file.path != *path);
-                    let is_shared = path.extension().is_some_and(|end| end == "json");
-                    self.files.push(Installed {
-                        path: path.clone(),
-                        before: before.clone(),
-                        after,
-                        is_shared,
-                    });
-                }
+            if let Some(file) = known.and_then(|at| self.files.get_mut(at)) {
+                file.after = after;
+                continue;
             }
+            self.files.retain(|file| file.path != *path);
+            let is_shared = path.extension().is_some_and(|end| end == "json");
+            self.files.push(Installed { path: path.clone(), before: before.clone(), after, is_shared });
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A change as people read it: the lines that go and come, with a little around them.
 
+use std::fmt::Write as _;
+
 use super::Change;
 
 /// Lines of the file around a change.
@@ -46,7 +48,7 @@ fn difference(before: &str, after: &str) -> String {
             Mark::Gone => '-',
             Mark::New => '+',
         };
-        text.push_str(&format!("       {sign} {}\n", crate::model::text::line(line)));
+        let _ = writeln!(text, "       {sign} {}", crate::model::text::line(line));
     }
     text
 }

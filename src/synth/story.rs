@@ -362,6 +362,26 @@ impl Story<'_> {
         }));
     }
 
+    /// What an agent says of its hand-off: that it takes it, and that it is done.
+    fn recorded(&self, at: &Step) -> [Body; 2] {
+        let (delegation_id, subtask_id) = (self.id.clone(), at.subtask.clone());
+        let taken = p::Taken {
+            delegation_id: delegation_id.clone(),
+            subtask_id: Some(subtask_id.clone()),
+            by: Some("starting".into()),
+            ..Default::default()
+        };
+        let report = Outcome { evidence: Some("the tests pass".into()), ..Outcome::default() };
+        let reported = p::SubtaskReported {
+            delegation_id,
+            subtask_id,
+            status: Some("completed".into()),
+            result: Some(Box::new(report)),
+            ..Default::default()
+        };
+        [Body::Taken(taken), Body::SubtaskReported(reported)]
+    }
+
     fn end_attempt(&mut self, at: &Step) {
         self.session_over(at, 0);
         if !self.is_live && self.dice.chance(4) {
@@ -380,6 +400,7 @@ impl Story<'_> {
             let body = p::SubtaskTree { delegation_id, subtask_id, tree, ..Default::default() };
             // In the same moment: what comes after it stays as it is.
             self.lines.push((self.clock, Body::SubtaskTree(body)));
+            self.lines.extend(self.recorded(at).map(|body| (self.clock, body)));
         }
         self.say(Body::SubtaskCompleted(p::SubtaskCompleted {
             delegation_id: self.id.clone(),

@@ -83,6 +83,7 @@ impl Bench {
             signal: None,
             pids: Vec::new(),
             left: 0,
+            said: None,
         };
         self.give(Input::Report(Report::Exited { session, exit }));
     }

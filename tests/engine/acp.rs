@@ -11,7 +11,7 @@ fn deck(script: &Value, more: &str) -> Deck {
     let deck = Deck::new();
     fs::write(deck.path("script.json"), script.to_string()).unwrap();
     let program = assert_cmd::cargo::cargo_bin("quarterdeck");
-    let (program, script) = (program.to_str().unwrap(), deck.path("script.json"));
+    let (program, script) = (program.to_str().unwrap(), deck.path("script.json").display().to_string());
     let config = format!(
         "[agents.acp]\nkind = \"acp\"\ncommand = [{program:?}, \"simulated-agent\", \"--acp\", {script:?}]\n{more}"
     );

@@ -13,6 +13,7 @@ mod deck;
 mod escape;
 mod limits;
 mod lines;
+mod nested;
 mod promises;
 mod propose;
 mod storm;

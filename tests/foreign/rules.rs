@@ -116,7 +116,7 @@ fn who_looks_only_once_hears_of_a_broken_file() {
     );
     let mut later = Deck::empty();
     later.write(TRACKING, "{\"agents\":[");
-    let written = later.now.minus(std::time::Duration::from_secs(60));
+    let written = later.now.minus(std::time::Duration::from_mins(1));
     let since = std::time::Duration::from_millis(written.millis().try_into().unwrap());
     let file = fs::File::options().append(true).open(later.path(TRACKING)).unwrap();
     file.set_modified(std::time::UNIX_EPOCH + since).unwrap();

@@ -236,7 +236,7 @@ fn questions_pkill_crowds_and_owned_files_are_said() {
     };
     let path = project.folder().hook_desk("s1").unwrap();
     Desk::change(&path, |desk| {
-        (0..5).for_each(|n| drop(desk.calls.insert(format!("u{n}"), live(&format!("b{n}")))))
+        desk.calls.extend((0..5).map(|n| (format!("u{n}"), live(&format!("b{n}")))));
     })
     .unwrap();
     let more = call("Agent", json!({ "prompt": "p", "subagent_type": "x", "run_in_background": true }));

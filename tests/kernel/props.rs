@@ -7,11 +7,11 @@ use proptest::prelude::*;
 use quarterdeck::engine::kernel::input::{Exit, Input, Report, Settled, Verdict};
 use quarterdeck::engine::kernel::state::{Delegation, State};
 use quarterdeck::model::command::{
-    Above, Answer, ApprovedStep, Judges, Limits, Pattern, PauseMode, Spec, StepSpec, Verb, When,
+    Above, Answer, ApprovedStep, Judges, Limits, Pattern, PauseMode, Said, Spec, StepSpec, Verb, When,
 };
 use quarterdeck::model::event::Body;
 use quarterdeck::model::event::payload::Asked;
-use quarterdeck::model::handoff::{Artifact, Outcome};
+use quarterdeck::model::handoff::{Artifact, Finding, Handoff, Outcome};
 use quarterdeck::model::id::{DelegationId, QuestionId, SessionId, SubtaskId};
 use quarterdeck::model::status::StatusWord;
 use quarterdeck::model::worktree::AfterIsolation;
@@ -52,6 +52,8 @@ fn spec(a: u16, b: u16, parent: Option<Above>) -> Spec {
             ..Limits::default()
         },
         subtasks: steps.collect(),
+        // Some are on record, and of those some wait for a word of their agent.
+        handoff: (a & 2048 != 0).then(|| Box::new(Handoff { offer: b & 4 == 0, ..Handoff::default() })),
         // Some wait for a person.
         propose: b % 7 == 3,
         ..Spec::default()
@@ -76,6 +78,7 @@ fn verb(a: u16, b: u16, world: &World) -> Verb {
         },
         11 | 12 => Verb::Approve { subtasks: (b & 1 == 0).then(|| vec![taken(b % 3), taken(b / 3 % 3)]) },
         13 => Verb::Reject { reason: Some("no".into()) },
+        15 | 16 => Verb::Report { said: Box::new(said(b)) },
         14 if b & 0b100 == 0b100 => match b % 3 {
             0 => Verb::Merge,
             1 => Verb::Keep,
@@ -83,6 +86,15 @@ fn verb(a: u16, b: u16, world: &World) -> Verb {
         },
         _ if b & 1 == 0 => Verb::Tell { text: "hello".into() },
         _ => Verb::Answer { question_id: format!("q-{}", b / 2 % 4).into(), answer: Answer::Allow },
+    }
+}
+
+fn said(b: u16) -> Said {
+    let result = Outcome { evidence: Some("tests pass".into()), ..Outcome::default() };
+    match b % 4 {
+        0 | 1 => Said::Accepted { reason: None },
+        2 => Said::Completed { result: Box::new(result) },
+        _ => Said::Rejected { reason: "not mine".into() },
     }
 }
 
@@ -130,6 +142,17 @@ fn input(world: &mut World, (kind, a, b): Op) -> Option<Input> {
             {
                 let verb = Verb::Answer { question_id, answer: answer.clone() };
                 let command = world.make(&id, verb, delegation.as_str(), Some(subtask.as_str()));
+                return Some(Input::Command(Box::new(command)));
+            }
+            if matches!(verb, Verb::Report { .. })
+                && b & 16 == 0
+                && let Some(session) = running(world, b, false)
+            {
+                // As the agent of a step says it.
+                let launch = world.hosts[&session].launch.clone();
+                let mut command =
+                    world.make(&id, verb, launch.delegation.as_str(), Some(launch.subtask.as_str()));
+                command.by = Some(format!("agent:{session}"));
                 return Some(Input::Command(Box::new(command)));
             }
             let subtask = subtask.as_ref().map(SubtaskId::as_str);
@@ -209,7 +232,9 @@ fn happen(world: &mut World, (kind, a, b): Op) {
                     0 if b & 32 != 0 => poor(),
                     0 => done("VERDICT: approved\nSCORE: 81"),
                     1 if b & 64 != 0 => done("VERDICT: rejected\nSCORE: 12"),
+                    1 if b & 128 != 0 => malformed(b & 256 != 0),
                     1 | 2 => done("fine"),
+                    3 if b & 512 != 0 => Verdict::TimedOut { result: None },
                     3 | 4 => failed("broken"),
                     _ => Verdict::Partial { result: None },
                 };
@@ -246,6 +271,14 @@ fn happen(world: &mut World, (kind, a, b): Op) {
         23 => world.crash(),
         _ => {}
     }
+}
+
+/// A result that has not the form that was asked for.
+fn malformed(enforced: bool) -> Verdict {
+    let finding =
+        Finding { code: "NOT_JSON".into(), message: "Return is not valid JSON".into(), warns: false };
+    let result = Outcome { summary: Some("words".into()), findings: vec![finding], ..Outcome::default() };
+    Verdict::Malformed { result: Box::new(result), is_partial: false, enforced }
 }
 
 /// A result that is not worth enough.

@@ -473,6 +473,10 @@ fn absent(session: &SessionId) -> FakeHost {
         session: session.clone(),
         delegation: "".into(),
         subtask: "".into(),
+        context: String::new(),
+        form: String::new(),
+        is_guided: false,
+        role: None,
         attempt: 0,
         agent: None,
         model: None,
@@ -515,7 +519,7 @@ pub fn host_facts() -> Host {
 }
 
 pub fn exit(verdict: Verdict) -> Exit {
-    Exit { verdict, code: Some(0), signal: None, pids: vec![7], left: 0 }
+    Exit { verdict, code: Some(0), signal: None, pids: vec![7], left: 0, said: None }
 }
 
 pub fn done(result: &str) -> Verdict {

@@ -222,7 +222,7 @@ fn every_setting_of_the_engine_is_listed_with_its_value_and_layer_and_explained(
     let mut deck = Deck::of(fleet());
     deck.facts(vec![told()]);
     deck.press("6");
-    let text = deck.text(160, 70);
+    let text = deck.text(160, 100);
     for key in quarterdeck::config::keys::KEYS.iter().filter(|key| !key.name.starts_with("ui.")) {
         // The column cuts the longest names.
         let name: String = key.name.chars().take(24).collect();
@@ -233,7 +233,7 @@ fn every_setting_of_the_engine_is_listed_with_its_value_and_layer_and_explained(
     assert!(text.contains("there is no setting \"mdoe\""), "{text}");
     // Twelve rows of the screen, then the engine's.
     deck.press("g").press(&"j ".repeat(12 + 14));
-    let text = deck.text(160, 70);
+    let text = deck.text(160, 100);
     assert!(text.contains("It is 2 (project), and may be a whole number of levels from 1 to 5."), "{text}");
 }
 

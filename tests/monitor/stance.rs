@@ -182,3 +182,14 @@ fn an_idle_session_neither_works_nor_needs_anybody_nor_is_over() {
 fn idle() -> NodeFact {
     NodeFact::Status(StatusReport::of(Field::Session, "idle"))
 }
+
+#[test]
+fn a_result_that_nothing_speaks_for_is_said_to_be_not_rated() {
+    let mut deck = Deck::of(fleet());
+    deck.press("/").type_in("orphaned").press("enter ] ] ] ]");
+    let text = deck.text(160, 40);
+    assert!(text.contains("not rated: nothing came back that can be checked"), "{text}");
+    deck.tell([step("del-audit", "st-1").and(NodeFact::Quality(85.0))]);
+    let text = deck.text(160, 40);
+    assert!(text.contains("85") && !text.contains("not rated"), "{text}");
+}

@@ -109,9 +109,9 @@ fn however_a_line_is_written_it_says_the_same() {
             let is_said =
                 matches!(value["type"].as_str(), Some("user" | "assistant" | "system" | "custom-title"));
             if is_said {
-                written_oddly(&value, &mut odd)
+                written_oddly(&value, &mut odd);
             } else {
-                odd.push_str(line)
+                odd.push_str(line);
             }
             odd.push('\n');
         }

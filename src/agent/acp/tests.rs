@@ -125,7 +125,9 @@ fn mode_and_model_are_set_before_the_prompt_whoever_reads_the_answers(
         }
         // Every answer is read by a new engine.
         let mut next = AcpAdapter::new(brief.clone());
-        log.iter().for_each(|line| next.recall(line));
+        for line in &log {
+            next.recall(line);
+        }
         let answer = json!({ "jsonrpc": "2.0", "id": line["id"], "result": {} });
         step = hear(&mut next, &format!("{answer}\n"));
         log.extend(step.log.clone());
@@ -339,7 +341,9 @@ fn pieces(text: &[u8], cuts: &[usize], forgets: bool) -> Vec<(Option<AgentId>, E
         from = cut;
         if forgets {
             adapter = AcpAdapter::new(brief());
-            log.iter().for_each(|line: &LogLine| adapter.recall(line));
+            for line in &log {
+                adapter.recall(line);
+            }
             from = log.last().map_or(0, |line| usize::try_from(line.from.next).unwrap());
         }
     }

@@ -210,6 +210,11 @@ impl Hands {
             None => self.complain(self.which()),
         }
     }
+
+    fn hold(&self, id: CommandId, what: Control, held: Held) {
+        let folders: Vec<StateFolder> = self.watched.iter().filter_map(here).collect();
+        self.spawn(move |_| hold_by_hook(id, what, &held, &folders));
+    }
 }
 
 impl Outside for Hands {
@@ -219,10 +224,7 @@ impl Outside for Hands {
             Effect::Signal { id, what, process } => {
                 self.spawn(move |_| News::Signalled { id, done: signal(what, &process) });
             }
-            Effect::Hold { id, what, held } => {
-                let folders: Vec<StateFolder> = self.watched.iter().filter_map(here).collect();
-                self.spawn(move |_| hold_by_hook(id, what, &held, &folders));
-            }
+            Effect::Hold { id, what, held } => self.hold(id, what, held),
             Effect::Preview { ticket, commands } => {
                 let commands: Vec<(Option<Whose>, Command)> =
                     commands.into_iter().map(|(source, command)| (self.whose(source), command)).collect();

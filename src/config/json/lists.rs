@@ -7,24 +7,24 @@ use serde_json::Value;
 use super::{NotPut, Shape, Style, margin, put, read, render, spliced};
 
 /// Puts an item at the end of the list at a path, making the list and the objects on the way that are missing.
-pub fn push(text: &str, path: &[&str], item: &Value) -> Result<String, NotPut> {
+pub fn push(text: &str, path: &[&str], added: &Value) -> Result<String, NotPut> {
     let is_empty = text.trim().is_empty();
     let root = if is_empty { None } else { Some(read(text).map_err(NotPut::Unreadable)?) };
-    let Some((root, list)) = root.as_ref().and_then(|root| Some((root, root.find(path)?))) else {
-        return put(text, path, &Value::Array(vec![item.clone()]));
+    let Some((root, whole)) = root.as_ref().and_then(|root| Some((root, root.find(path)?))) else {
+        return put(text, path, &Value::Array(vec![added.clone()]));
     };
-    let Shape::List(items) = &list.shape else { return Err(NotPut::NoList(path.join("."))) };
+    let Shape::List(items) = &whole.shape else { return Err(NotPut::NoList(path.join("."))) };
     let style = Style::of(text, root);
     let Some(last) = items.last() else {
-        let margin = margin(text, list.at.start);
-        return Ok(spliced(text, &list.at, &render(&Value::Array(vec![item.clone()]), &style, margin)));
+        let margin = margin(text, whole.at.start);
+        return Ok(spliced(text, &whole.at, &render(&Value::Array(vec![added.clone()]), &style, margin)));
     };
     let before =
-        items.len().checked_sub(2).and_then(|at| items.get(at)).map_or(list.at.start + 1, |one| one.at.end);
+        items.len().checked_sub(2).and_then(|at| items.get(at)).map_or(whole.at.start + 1, |one| one.at.end);
     let between = text.get(before..last.at.start).unwrap_or_default();
     let written = match between.rsplit_once('\n') {
-        Some((_, inner)) => format!(",\n{inner}{}", render(item, &style, inner)),
-        None => format!(", {item}"),
+        Some((_, inner)) => format!(",\n{inner}{}", render(added, &style, inner)),
+        None => format!(", {added}"),
     };
     Ok(spliced(text, &(last.at.end..last.at.end), &written))
 }

@@ -22,7 +22,7 @@ pub const FILES: [&str; 3] = [".claude/dev-docs/tasks.json", ".claude/tasks.json
 /// So often others may be faster, one after the other.
 const TRIES: usize = 100;
 /// So long another process of ours may take with it.
-const LONGEST_WAIT: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 /// Returns a project's file of tasks, and how it is shown.
 pub fn find(project: &Path) -> Option<(PathBuf, &'static str)> {

@@ -79,15 +79,19 @@ fn entry(node: &Node, attempt: &Attempt, above: &[&Node]) -> Entry {
     let agent = attempt.agent.clone().or_else(|| node.agent.clone());
     let told =
         |pick: fn(&Node) -> Option<TaskId>| pick(node).or_else(|| above.iter().find_map(|node| pick(node)));
+    let guide = above.iter().find_map(|node| node.more()?.handoff.as_deref());
+    let number = guide.and_then(|handoff| handoff.task_number).map(|number| number.to_string().into());
     let mut path: Vec<String> = above
         .iter()
         .find_map(|node| node.more().map(|more| more.path.clone()).filter(|path| !path.is_empty()))
         .unwrap_or_default();
     path.extend(agent.as_deref().map(str::to_owned));
     Entry {
-        command: node.more().and_then(|more| more.command.clone()),
+        command: guide
+            .and_then(|handoff| handoff.command.as_deref().map(Into::into))
+            .or_else(|| node.more().and_then(|more| more.command.clone())),
         subagent: agent.clone(),
-        task_number: told(|node| node.more().and_then(|more| more.task.clone())),
+        task_number: number.or_else(|| told(|node| node.more().and_then(|more| more.task.clone()))),
         start_time: attempt.started_at,
         timeout: attempt.timeout,
         deadline: node.clocks.finish_by,

@@ -8,7 +8,7 @@ use super::{Driver, beside, now};
 use crate::agent::Command as ForAgent;
 use crate::agent::brief;
 use crate::agent::config::AgentConfig;
-use crate::agent::config::Ask;
+use crate::agent::config::{Ask, ReturnFormat};
 use crate::config::find_program;
 use crate::engine::kernel::effect::{Effect, Launch, Order, Say};
 use crate::engine::kernel::input::{Input, Report};
@@ -23,6 +23,7 @@ use crate::process::tree::Process;
 use crate::session;
 use crate::session::Folder;
 use crate::session::files::{Order as HostOrder, PROTOCOL, Spec, What};
+use crate::session::standing;
 use crate::store::error::Result;
 
 /// So long an agent may take to stop by its own doing, before its processes are asked to end.
@@ -97,8 +98,11 @@ impl Driver {
         let agent = self.config_agent(launch.agent.as_deref())?;
         let folder = self.session_folder(&launch.session)?;
         let env = self.asker_env(&launch.delegation).unwrap_or_else(|| self.world.env.clone());
+        let is_held = self.held_to(launch.agent.as_deref(), launch.is_guided) != ReturnFormat::Off;
+        let prompt =
+            if is_held { format!("{}{}", launch.prompt, launch.form) } else { launch.prompt.clone() };
         let whole = Ask {
-            prompt: &launch.prompt,
+            prompt: &prompt,
             model: launch.model.as_deref(),
             resume: None,
             env: &env,
@@ -113,8 +117,9 @@ impl Driver {
         let go_on = resume.map(|(_, prompt)| agent.kind.go_on(prompt, &launch.prompt)).unwrap_or_default();
         let resumed = resume.map(|(cli, _)| Ask { prompt: &go_on, resume: Some(&cli.session), ..whole });
         let resumed = resumed.and_then(|ask| run(&ask).ok()).filter(beside::is_there);
-        let resumed = resumed.map(|run| brief::with_the_whole_task(run, &launch.prompt));
-        let run = resumed.map_or_else(|| run(&whole), Ok)?;
+        let resumed = resumed.map(|run| brief::with_the_whole_task(run, &prompt));
+        let mut run = resumed.map_or_else(|| run(&whole), Ok)?;
+        run.env.extend(self.standing_of(launch));
         let spec = Spec {
             protocol: PROTOCOL,
             session: launch.session.clone(),
@@ -125,6 +130,25 @@ impl Driver {
         let launched =
             session::launch(&folder, &spec, &self.world.program).map_err(|error| error.to_string())?;
         Ok(Desk::launched(launch.session.clone(), folder, launched))
+    }
+
+    /// Returns what tells an agent where it stands: with it, what it hands on hangs under its own step.
+    fn standing_of(&self, launch: &Launch) -> BTreeMap<String, String> {
+        let mut env = BTreeMap::from([
+            (standing::DELEGATION.to_owned(), launch.delegation.to_string()),
+            (standing::SUBTASK.to_owned(), launch.subtask.to_string()),
+            (standing::CONTEXT.to_owned(), launch.context.clone()),
+        ]);
+        if let Some(name) = launch.role.as_ref().or(launch.agent.as_ref()) {
+            env.insert(standing::AGENT.to_owned(), name.clone());
+        }
+        let root = &self.book.store().folder.root;
+        let root = root.canonicalize().unwrap_or_else(|_| root.clone());
+        let paths = [(standing::FOLDER, root.as_path()), (standing::PROGRAM, self.world.program.as_path())];
+        env.extend(
+            paths.iter().filter_map(|(name, path)| Some(((*name).to_owned(), path.to_str()?.to_owned()))),
+        );
+        env
     }
 
     /// Returns the environment of who asked, where that was handed over; a delegation that another one
@@ -177,6 +201,7 @@ impl Driver {
             | Verb::Tell { .. }
             | Verb::Reject { .. }
             | Verb::Rollback { .. }
+            | Verb::Report { .. }
             | Verb::Merge
             | Verb::Keep
             | Verb::Discard => None,

@@ -189,7 +189,8 @@ impl Desk {
                 let ended: BTreeSet<u32> =
                     exit.ended.iter().chain(&exit.leftovers).map(|process| process.pid).collect();
                 let pids = ended.into_iter().collect();
-                news.exit = Some(Exit { verdict, code: exit.code, signal: exit.signal, pids, left: 0 });
+                let (code, signal, said) = (exit.code, exit.signal, self.summary.clone());
+                news.exit = Some(Exit { verdict, code, signal, pids, left: 0, said });
             }
             Some(State::Lost { .. }) => news.is_gone = true,
             Some(State::NeverRan | State::Running { .. } | State::Exited(_)) | None => {}
@@ -358,7 +359,7 @@ impl Desk {
         });
         match ended {
             Some((Status::Done, _)) => Verdict::Done { result },
-            Some((Status::TimedOut, _)) => Verdict::TimedOut,
+            Some((Status::TimedOut, _)) => Verdict::TimedOut { result },
             Some((status, error)) => {
                 let error = error.unwrap_or_else(|| "It ended without saying why.".into());
                 match self.limited_until.filter(|_| status == Status::Limited) {

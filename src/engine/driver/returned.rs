@@ -1,12 +1,16 @@
 //! What an agent brings back: its last words, read as the return of a delegation where they are one, and whether what
 //! it says to have made is there.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
 use super::Driver;
-use crate::engine::kernel::input::{Input, Report, Verdict};
+use crate::agent::config::{Kind, ReturnFormat};
+use crate::decide::contract::returned::Ending;
+use crate::decide::contract::{Expected, Found, Return, check};
+use crate::engine::kernel::input::{Exit, Input, Observed, Report, Verdict};
+use crate::engine::kernel::state::{Delegation, Task};
 use crate::model::handoff::Outcome;
 use crate::model::id::SessionId;
 
@@ -27,22 +31,116 @@ pub(super) fn outcome(said: String) -> Outcome {
 }
 
 impl Driver {
-    /// Looks for what an agent says to have made, before its result is judged.
-    pub(super) fn look_for_artifacts(&self, input: &mut Input) {
-        let Input::Report(Report::Exited { session, exit }) = input else { return };
-        if let Verdict::Done { result: Some(result) } | Verdict::Partial { result: Some(result) } =
+    /// Holds what agents brought back against their contract, and looks for what they say to have made, before any
+    /// of it is judged.
+    pub(super) fn look_at_returns(&self, input: &mut Input) {
+        match input {
+            Input::Report(Report::Exited { session, exit })
+            | Input::Found(session, Observed::Exited(exit)) => self.look_at(session, exit),
+            Input::Recovered(found) => {
+                for (session, observed) in found {
+                    if let Observed::Exited(exit) = observed {
+                        self.look_at(session, exit);
+                    }
+                }
+            }
+            Input::Command(_)
+            | Input::Report(_)
+            | Input::Timer { .. }
+            | Input::Found(..)
+            | Input::Woke
+            | Input::Settings { .. } => {}
+        }
+    }
+
+    fn look_at(&self, session: &SessionId, exit: &mut Exit) {
+        let Some((id, index)) = self.kernel.locate(session) else { return };
+        let Some(delegation) = self.kernel.delegations().get(&id) else { return };
+        let Some(task) = delegation.task(index) else { return };
+        let root = self.worked_in(delegation, task);
+        let is_guided = delegation.handoff.as_ref().is_some_and(|handoff| handoff.command.is_some());
+        let held = self.held_to(task.spec.agent.as_deref(), is_guided);
+        let is_judged = matches!(exit.verdict, Verdict::Done { .. } | Verdict::Partial { .. });
+        if held != ReturnFormat::Off && is_judged {
+            let agent = task.spec.agent.as_deref().unwrap_or("the default agent");
+            let expected = Expected { agent, session: session.as_str() };
+            let said = exit.said.clone().unwrap_or_default();
+            let came = check(&said, expected, |path| found(path, &root));
+            exit.verdict = judged(came, held);
+        } else if let Verdict::Done { result: Some(result) } | Verdict::Partial { result: Some(result) } =
             &mut exit.verdict
         {
-            let root = self.workspace_of(session);
             look(result, &root);
         }
     }
 
-    fn workspace_of(&self, session: &SessionId) -> std::path::PathBuf {
+    /// Returns how hard the answers of an agent are held to their form. A command of one's own is not asked for it.
+    pub(super) fn held_to(&self, agent: Option<&str>, is_guided: bool) -> ReturnFormat {
+        let Ok(agent) = self.config_agent(agent) else { return ReturnFormat::Off };
+        match agent.return_format {
+            Some(own) => own,
+            None if is_guided && agent.kind != Kind::Command => {
+                let word = self.world.config.settings().word("returnFormat");
+                ReturnFormat::from_name(&word).unwrap_or(ReturnFormat::Warn)
+            }
+            None => ReturnFormat::Off,
+        }
+    }
+
+    /// Returns where a step worked: in its own work tree, where it had one that is still there.
+    fn worked_in(&self, delegation: &Delegation, task: &Task) -> PathBuf {
         let project = self.book.store().folder.project();
-        let delegation = self.kernel.locate(session).and_then(|(id, _)| self.kernel.delegations().get(&id));
-        let workspace = delegation.and_then(|delegation| delegation.workspace.as_deref());
-        workspace.map_or_else(|| project.to_owned(), |at| project.join(at))
+        let own = task
+            .tree
+            .as_ref()
+            .and_then(|tree| tree.path.as_ref())
+            .map(PathBuf::from)
+            .filter(|path| path.is_dir());
+        let workspace = || delegation.workspace.as_deref().map(|at| project.join(at));
+        own.or_else(workspace).unwrap_or_else(|| project.to_owned())
+    }
+}
+
+/// Returns what a return that was checked means.
+fn judged(came: Return, held: ReturnFormat) -> Verdict {
+    let holds = came.holds();
+    let Return { ending, outcome, .. } = came;
+    let (result, is_partial) = (Box::new(outcome), ending == Ending::Partial);
+    match ending {
+        Ending::Failed => {
+            let said = result.errors.iter().find_map(|error| error.message.clone());
+            let error = said.or(result.summary.clone()).unwrap_or_else(|| "It says that it failed.".into());
+            let retryable = result.errors.iter().all(|error| error.recoverable != Some(false));
+            Verdict::Failed { error, retryable, result: Some(result) }
+        }
+        _ if !holds => Verdict::Malformed { result, is_partial, enforced: held == ReturnFormat::Enforce },
+        Ending::Partial => Verdict::Partial { result: Some(result) },
+        Ending::Done | Ending::Unknown => Verdict::Done { result: Some(result) },
+    }
+}
+
+/// Looks for an artifact. What leads out of the workspace, by its path or by a link, is not looked at.
+fn found(path: &str, root: &Path) -> Found {
+    let is_plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    let relative = Path::new(path);
+    let relative = relative.strip_prefix(root).unwrap_or(relative);
+    if !relative.components().all(is_plain) {
+        return Found::Outside;
+    }
+    let (Ok(whole), Ok(root)) = (root.join(relative).canonicalize(), root.canonicalize()) else {
+        return Found::Missing;
+    };
+    if !whole.starts_with(&root) {
+        return Found::Outside;
+    }
+    let is_empty = |meta: &std::fs::Metadata| match std::fs::read_dir(&whole) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(_) => meta.len() == 0,
+    };
+    match std::fs::metadata(&whole) {
+        Ok(meta) if is_empty(&meta) => Found::Empty,
+        Ok(_) => Found::There,
+        Err(_) => Found::Missing,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::decide::contract::text::RECOVERY;
 use crate::model::command::Limits;
 use crate::model::event::{Body, payload as p};
 use crate::model::handoff::Outcome;
@@ -13,6 +14,7 @@ use super::effect::{Effect, TimerKey};
 use super::fold::{CUT, QUALITY};
 use super::input::{Did, Exit, Host, Report, Settled, Verdict};
 use super::quality::worth;
+use super::record::FORM;
 use super::schedule::timeout;
 use super::state::{Phase, State, Stop, Sweeping, Task};
 use super::verdict::Judged;
@@ -144,6 +146,7 @@ impl Turn<'_> {
             ..Default::default()
         }));
         self.emit(Body::SubtaskStarted(begun));
+        self.take_by_starting(&at);
         self.run_clock(&at.delegation, at.index, remaining);
     }
 
@@ -286,16 +289,25 @@ impl Turn<'_> {
             Fate::Stopped(stop) => return self.stopped(at, Some(stop)),
             Fate::Cut => return self.stopped(at, None),
         }
+        let task = self.kernel.task(&at.delegation, at.index);
+        if let Some(why) = task.and_then(|task| task.rejection.clone()) {
+            return self.failed(at, format!("rejected: {why}"), false, None);
+        }
         match end {
             End::NotStarted { error } => self.start_refused(at, error),
             End::Held { until, why } => self.hold_until(at, until, why),
-            End::Lost { .. } => self.failed(at, "lost".into(), true, None),
-            End::Exited(_) if expired => self.timed_out(at),
+            End::Lost { .. } => self.failed_or_kept(at, "lost".into(), true, None),
+            End::Exited(exit) if expired => self.timed_out(at, exit.verdict.result()),
             End::Exited(exit) => match exit.verdict {
                 Verdict::Done { result } => self.completed(at, None, result),
                 Verdict::Partial { result } => self.completed(at, Some("partial"), result),
-                Verdict::Failed { error, retryable, result } => self.failed(at, error, retryable, result),
-                Verdict::TimedOut => self.timed_out(at),
+                Verdict::Malformed { result, is_partial, enforced } => {
+                    self.malformed(at, result, is_partial, enforced);
+                }
+                Verdict::Failed { error, retryable, result } => {
+                    self.failed_or_kept(at, error, retryable, result);
+                }
+                Verdict::TimedOut { result } => self.timed_out(at, result),
                 Verdict::Limited { until, error } => self.hold_until(at, until, error),
             },
         }
@@ -344,7 +356,15 @@ impl Turn<'_> {
         }));
     }
 
-    fn completed(&mut self, at: &Place, status: Option<&str>, result: Option<Box<Outcome>>) {
+    /// An attempt that only had to say its answer again, and did not, leaves the answer as it was.
+    fn failed_or_kept(&mut self, at: &Place, error: String, retryable: bool, result: Option<Box<Outcome>>) {
+        if !self.fall_back(at) {
+            self.failed(at, error, retryable, result);
+        }
+    }
+
+    pub(super) fn completed(&mut self, at: &Place, status: Option<&str>, result: Option<Box<Outcome>>) {
+        let result = self.kernel.with_report(at, result);
         let judged = self.kernel.judged(at, result.as_deref());
         let score = judged.as_ref().and_then(|judged| judged.verdict.score);
         let worth = worth(status.is_some(), result.as_deref(), score);
@@ -359,7 +379,10 @@ impl Turn<'_> {
             status: status.map(Into::into),
             quality: worth.map(|worth| f64::from(worth.score)),
             approved: judged.as_ref().and_then(Judged::approved),
-            reason: judged.as_ref().and_then(Judged::says),
+            reason: judged
+                .as_ref()
+                .and_then(Judged::says)
+                .or_else(|| self.kernel.complaint(at, result.as_deref())),
             result,
             session_id: Some(at.session.clone()),
             attempt: Some(at.attempt),
@@ -368,7 +391,14 @@ impl Turn<'_> {
         self.settle_tree(&at.delegation, at.index);
     }
 
-    fn failed(&mut self, at: &Place, error: String, retryable: bool, result: Option<Box<Outcome>>) {
+    pub(super) fn failed(
+        &mut self,
+        at: &Place,
+        error: String,
+        retryable: bool,
+        result: Option<Box<Outcome>>,
+    ) {
+        let result = self.kernel.with_report(at, result);
         self.emit(Body::SubtaskFailed(p::SubtaskFailed {
             delegation_id: at.delegation.clone(),
             subtask_id: at.subtask.clone(),
@@ -384,11 +414,16 @@ impl Turn<'_> {
         }
     }
 
-    fn timed_out(&mut self, at: &Place) {
+    fn timed_out(&mut self, at: &Place, result: Option<Box<Outcome>>) {
+        if self.fall_back(at) {
+            return;
+        }
+        let result = self.kernel.with_report(at, result);
         self.emit(Body::SubtaskTimedOut(p::SubtaskTurn {
             delegation_id: at.delegation.clone(),
             subtask_id: at.subtask.clone(),
-            reason: Some("its time was up".into()),
+            reason: Some(RECOVERY.into()),
+            result,
             session_id: Some(at.session.clone()),
             attempt: Some(at.attempt),
             ..Default::default()
@@ -411,6 +446,23 @@ impl Turn<'_> {
         let delay = backoff(limits, task.retries);
         let cause = if task.state == State::Review { QUALITY } else { "failure" };
         self.retry_later(id, index, delay, cause, task.error.clone());
+    }
+
+    /// Asks for the same answer once more, in the form that was asked for.
+    pub(super) fn ask_for_the_form(&mut self, at: &Place, result: Box<Outcome>, why: Option<String>) {
+        let Some(task) = self.kernel.task(&at.delegation, at.index) else { return };
+        let retried = p::SubtaskRetried {
+            delegation_id: at.delegation.clone(),
+            subtask_id: at.subtask.clone(),
+            attempt: Some(task.new_attempt()),
+            reason: why,
+            retry_at: Some(self.later(0)),
+            cause: Some(FORM.into()),
+            result: Some(result),
+            ..Default::default()
+        };
+        self.emit(Body::SubtaskRetried(retried));
+        self.set_retry_timer(&at.delegation, at.index, 0);
     }
 
     /// A start that was refused spends no retry; it is tried again, for a while.

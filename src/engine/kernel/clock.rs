@@ -79,6 +79,7 @@ impl Turn<'_> {
         }
         let ids: Vec<DelegationId> = self.kernel.delegations.keys().cloned().collect();
         for id in ids {
+            self.run_offer_clock(&id);
             self.retell_delegation(&id);
         }
     }

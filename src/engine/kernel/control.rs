@@ -22,6 +22,7 @@ use crate::model::id::{CommandId, DelegationId};
 use crate::model::time::Stamp;
 
 use super::input::Tick;
+use super::record::report_proof;
 use super::spec::{Code, Refusal};
 use super::state::{Delegation, Pending, Task, digest};
 use super::{Kernel, Turn};
@@ -81,6 +82,7 @@ impl Turn<'_> {
             Verb::Approve { subtasks } => self.carry_out_approve(&command, subtasks.as_deref()),
             Verb::Reject { reason } => self.carry_out_reject(&command, reason.as_ref()),
             Verb::Merge | Verb::Keep | Verb::Discard => self.carry_out_tree(&command),
+            Verb::Report { said } => self.carry_out_report(&command, said),
             Verb::Rollback { .. } => {}
         }
         self.touch(&command.delegation_id);
@@ -154,6 +156,7 @@ impl Turn<'_> {
                     return;
                 }
             },
+            Verb::Report { said } => report_proof(said).into(),
             Verb::Retry { .. } | Verb::Accept { .. } | Verb::Reject { .. } | Verb::Rollback { .. } => {
                 "done".into()
             }
@@ -189,6 +192,7 @@ impl Turn<'_> {
             | Verb::Tell { .. }
             | Verb::Accept { .. }
             | Verb::Rollback { .. }
+            | Verb::Report { .. }
             | Verb::Merge
             | Verb::Keep
             | Verb::Discard
@@ -305,6 +309,7 @@ impl Kernel {
             Verb::Merge | Verb::Keep | Verb::Discard => self.check_tree(command),
             Verb::Approve { subtasks } => self.check_approve(command, subtasks.as_deref()),
             Verb::Reject { .. } => self.check_reject(command),
+            Verb::Report { said } => self.check_report(command, said),
             Verb::Rollback { .. } => {
                 let kind = command.verb.kind();
                 Err(Refusal::new(Code::Unsupported, format!("This engine cannot {kind} yet.")))

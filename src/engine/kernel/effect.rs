@@ -55,6 +55,14 @@ pub struct Launch {
     pub attempt: u32,
     pub agent: Option<String>,
     pub model: Option<String>,
+    /// Where it stands, as JSON: the guide's context.
+    pub context: String,
+    /// What is appended to the prompt where the agent is held to a form of its answer.
+    pub form: String,
+    /// Whether it is one of the guide's commands, which ask for that form.
+    pub is_guided: bool,
+    /// What it is in the hierarchy.
+    pub role: Option<String>,
     /// Whole: with the results of the steps before, and of the attempt before where that was asked for.
     pub prompt: String,
     pub workspace: Option<String>,
@@ -100,6 +108,8 @@ pub enum TimerKey {
     Retry(DelegationId, SubtaskId),
     /// A delegation's time is up.
     Delegation(DelegationId),
+    /// An offer was not accepted in time.
+    Offer(DelegationId),
     /// What a lost session left behind, and could not be ended, is looked for again.
     Sweep(SessionId),
 }
@@ -110,6 +120,7 @@ impl fmt::Display for TimerKey {
             Self::Subtask(delegation, subtask) => write!(f, "deadline of {delegation}/{subtask}"),
             Self::Retry(delegation, subtask) => write!(f, "retry of {delegation}/{subtask}"),
             Self::Delegation(delegation) => write!(f, "deadline of {delegation}"),
+            Self::Offer(delegation) => write!(f, "end of the offer {delegation}"),
             Self::Sweep(session) => write!(f, "next look for what {session} left"),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::decide::contract::Guide;
 use crate::model::id::{DelegationId, QuestionId, SessionId, SubtaskId};
 use crate::model::status::StatusWord;
 use crate::model::time::Stamp;
@@ -113,6 +114,23 @@ impl fmt::Display for Why {
 }
 
 impl Kernel {
+    /// Returns which clock applies to a step that runs: the one that runs out first, and what set it.
+    pub fn clock_of(&self, id: &DelegationId, subtask: &SubtaskId) -> Option<String> {
+        let delegation = self.delegations.get(id)?;
+        let task = delegation.task(delegation.index_of(subtask)?)?;
+        let session = task.session()?;
+        if let Some(until) = self.offered_until(id) {
+            return Some(format!("accept by {until}, or it expires"));
+        }
+        let whole = delegation.clock.deadline.map(|at| (at, "the limit of its delegation".to_owned()));
+        let own = session.clock.deadline.map(|at| (at, set_by(delegation, task)));
+        let first = [own, whole].into_iter().flatten().min_by_key(|(at, _)| *at);
+        let standing = session.clock.remaining_ms.map(|left| {
+            format!("its clock stands with {} s left, {}", left.div_ceil(1000), set_by(delegation, task))
+        });
+        first.map(|(at, by)| format!("finish by {at}, {by}")).or(standing)
+    }
+
     /// Returns why a step runs or does not.
     pub fn explain(&self, id: &DelegationId, subtask: &SubtaskId, now: Stamp) -> Option<Why> {
         let delegation = self.delegations.get(id)?;
@@ -168,6 +186,21 @@ impl Kernel {
             return Why::Busy { busy: self.index.busy, most, all: true };
         }
         Why::Next { before: tally.ready.range(..index).count() }
+    }
+}
+
+/// Says what gave a step its time.
+fn set_by(delegation: &Delegation, task: &Task) -> String {
+    let minutes = |ms: u64| format!("{} min", ms / 60_000);
+    let guide = delegation.handoff.as_ref().and_then(|handoff| Guide::from_name(handoff.command.as_deref()?));
+    match guide {
+        Some(guide) if task.spec.timeout_ms.is_none() => {
+            let (usual, most) = guide.times();
+            let name = guide.as_str();
+            format!("the time of {name} ({} by default, at most {})", minutes(usual), minutes(most))
+        }
+        Some(_) | None if task.spec.timeout_ms.is_some() => "the limit of the step".into(),
+        Some(_) | None => "the limit of a step".into(),
     }
 }
 

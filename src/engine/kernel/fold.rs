@@ -10,6 +10,7 @@ use crate::model::time::Stamp;
 use super::Kernel;
 use super::govern::Governing;
 use super::input::Cli;
+use super::record::{ACCEPTANCE, FORM};
 use super::state::{Clock, Pending, Phase, Session, State, Task};
 
 /// The mark of a step that ended only because its delegation did.
@@ -35,6 +36,8 @@ impl Kernel {
             Body::Proposed(data) => self.proposed(data, event.seq, event.at),
             Body::Approved(data) => self.approved(&data.delegation_id),
             Body::Started(data) => self.started(data, event.seq, event.at),
+            Body::Taken(data) => self.taken(data, event.at),
+            Body::SubtaskReported(data) => self.reported(data),
             Body::Paused(data) => self.turned(data, StatusWord::Paused),
             Body::Resumed(data) => self.turned(data, StatusWord::Running),
             Body::Cancelled(data) => self.ended(&data.delegation_id, StatusWord::Cancelled),
@@ -46,9 +49,10 @@ impl Kernel {
             Body::Failed(data) => self.ended(&data.delegation_id, StatusWord::Failed),
             Body::Expired(data) => self.ended(&data.delegation_id, StatusWord::Expired),
             Body::Rejected(data) => self.ended(&data.delegation_id, StatusWord::Rejected),
-            Body::BudgetReached(data) if data.level.as_deref() == Some(DEADLINE) => {
+            Body::BudgetReached(data) if matches!(data.level.as_deref(), Some(DEADLINE | ACCEPTANCE)) => {
                 if let Some(delegation) = self.delegations.get_mut(&data.delegation_id) {
                     delegation.expired = true;
+                    delegation.lapsed = data.level.as_deref() == Some(ACCEPTANCE);
                 }
                 self.refresh_below(&data.delegation_id);
             }
@@ -113,9 +117,11 @@ impl Kernel {
                 });
             }
             Body::SubtaskTimedOut(data) => {
+                let result = data.result.as_ref().and_then(|result| result.summary.clone());
                 self.subtask_ended(&data.delegation_id, &data.subtask_id, StatusWord::TimedOut, |task| {
                     task.error.clone_from(&data.reason);
                     task.retryable = true;
+                    task.result = result.or(task.result.take());
                 });
             }
             Body::SubtaskCancelled(data) => self.subtask_cancelled(data),
@@ -128,7 +134,9 @@ impl Kernel {
     fn turned(&mut self, data: &p::Turn, word: StatusWord) {
         let Some(delegation) = self.delegations.get_mut(&data.delegation_id) else { return };
         if delegation.is_ended() {
-            (delegation.cancel, delegation.expired) = (None, false);
+            (delegation.cancel, delegation.expired, delegation.lapsed) = (None, false, false);
+            // Whoever wakes it again asks nobody to accept it.
+            delegation.offer_until = None;
         }
         delegation.status = word;
         delegation.epoch += 1;
@@ -209,6 +217,7 @@ impl Kernel {
         let Some(task) = self.task_mut(&id, index) else { return };
         task.attempt = data.attempt.unwrap_or_else(|| task.next_attempt());
         task.ripe = false;
+        (task.report, task.rejection) = (None, None);
         task.epoch += 1;
         task.state = State::Live(Box::new(Session {
             id: data.session_id.clone(),
@@ -375,7 +384,7 @@ impl Kernel {
         let was_met = task.is_met();
         let session = task.session().map(|session| session.id.clone());
         task.state = State::Ended { how, cut: false };
-        (task.hold, task.ripe) = (None, false);
+        (task.hold, task.ripe, task.kept) = (None, false, None);
         task.epoch += 1;
         more(task);
         let dependants = if task.is_met() && !was_met { task.dependants.clone() } else { Vec::new() };
@@ -406,6 +415,7 @@ impl Kernel {
             Some("start") => task.refused_starts += 1,
             // Its provider's limit is no failure of the step.
             Some("limit") => {}
+            Some(FORM) => task.kept.clone_from(&data.result),
             Some(_) | None => (task.retries, task.refused_starts) = (0, 0),
         }
         if let Some(agent) = &data.agent_id {

@@ -142,6 +142,7 @@ impl Kernel {
             | Verb::Reject { .. }
             | Verb::Accept { .. }
             | Verb::Rollback { .. }
+            | Verb::Report { .. }
             | Verb::Merge
             | Verb::Keep
             | Verb::Discard => return BTreeSet::new(),

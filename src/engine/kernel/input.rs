@@ -132,6 +132,8 @@ pub struct Exit {
     pub pids: Vec<u32>,
     /// How many of its processes may still be there.
     pub left: u32,
+    /// Its last words, as it said them.
+    pub said: Option<String>,
 }
 
 /// What an agent's end means, as its adapter judged.
@@ -148,12 +150,36 @@ pub enum Verdict {
         retryable: bool,
         result: Option<Box<Outcome>>,
     },
-    TimedOut,
+    /// With what it had said by then.
+    TimedOut {
+        result: Option<Box<Outcome>>,
+    },
+    /// It came back, and what it brought breaks the contract under which it was asked for.
+    Malformed {
+        result: Box<Outcome>,
+        is_partial: bool,
+        /// Whether that makes it fail.
+        enforced: bool,
+    },
     /// Its provider takes nothing more until then: that is no failure of the step, and costs no retry.
     Limited {
         until: Stamp,
         error: String,
     },
+}
+
+impl Verdict {
+    /// Returns what it brought, whatever it means.
+    pub(super) fn result(self) -> Option<Box<Outcome>> {
+        match self {
+            Self::Done { result }
+            | Self::Partial { result }
+            | Self::TimedOut { result }
+            | Self::Failed { result, .. } => result,
+            Self::Malformed { result, .. } => Some(result),
+            Self::Limited { .. } => None,
+        }
+    }
 }
 
 /// What a host did on an order.

@@ -85,15 +85,20 @@ impl Turn<'_> {
             return;
         }
         let tasks = delegation.tasks.iter().zip(0u32..);
-        let (mut backoffs, mut unfinished) = (Vec::new(), Vec::new());
+        let (mut backoffs, mut unfinished, mut rejected) = (Vec::new(), Vec::new(), Vec::new());
         for (task, index) in tasks {
             match &task.state {
                 State::Backoff { until } => backoffs.push((index, *until)),
                 State::Ended { .. } if task.has_failed() => unfinished.push(index),
                 State::Review => unfinished.push(index),
+                State::Live(_) if task.rejection.is_some() => rejected.push(index),
                 State::Queued | State::Live(_) | State::Ended { .. } => {}
             }
         }
+        for index in rejected {
+            self.end_rejected(id, index);
+        }
+        self.run_offer_clock(id);
         self.retell_delegation(id);
         for (index, until) in backoffs {
             let left = u64::try_from(until.since(self.tick.at).as_millis()).unwrap_or(0);

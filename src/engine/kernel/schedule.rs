@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
+use crate::decide::contract::text::{self, Standing};
 use crate::decide::template;
 use crate::model::event::{Body, payload as p};
 use crate::model::id::{DelegationId, SessionId};
 
-use super::Turn;
 use super::effect::{Effect, Launch};
 use super::state::{Delegation, Task};
+use super::{Kernel, Turn};
 
 /// So much is told of how an attempt failed; the whole of it is in the session's log.
 const HANDED_ON: usize = 32 * 1024;
@@ -47,18 +48,35 @@ impl Turn<'_> {
         let Some(session) = task.session() else { return };
         let mut path = delegation.path.clone();
         path.extend(task.spec.role.clone());
+        let standing = self.kernel.standing(delegation, task, session.id.as_str());
+        let context = text::context(&standing, delegation.handoff.as_deref());
+        let (prompt, resume, form) = if let Some(kept) = &task.kept {
+            // Its work is done: only the form of its answer is asked for.
+            let (ask, whole) = text::again(&kept.findings, kept.summary.as_deref(), &context);
+            (whole, ask, String::new())
+        } else {
+            let head = delegation.handoff.as_deref().map(|handoff| {
+                text::handoff(&standing, handoff, delegation.started, delegation.offer_until) + "\n---\n\n"
+            });
+            let whole = head.unwrap_or_default() + &prompt(delegation, task);
+            (whole, go_on(task), text::form(&context))
+        };
         let launch = Launch {
+            context: context.to_string(),
+            form,
+            is_guided: delegation.handoff.as_ref().is_some_and(|handoff| handoff.command.is_some()),
+            role: task.spec.role.clone(),
             session: session.id.clone(),
             delegation: id.clone(),
             subtask: task.spec.id.clone(),
             attempt: task.attempt,
             agent: task.spec.agent.clone(),
             model: task.spec.model.clone(),
-            prompt: prompt(delegation, task),
+            prompt,
             workspace: delegation.workspace.clone(),
             depth: delegation.depth,
             path,
-            resume: task.cli.clone().map(|cli| (cli, go_on(task))),
+            resume: task.cli.clone().map(|cli| (cli, resume)),
             timeout_ms: timeout(delegation, task),
             grace_ms: delegation.limits.grace_ms,
         };
@@ -72,6 +90,24 @@ impl Turn<'_> {
             if !self.kernel.index.sessions.contains_key(&id) {
                 return id;
             }
+        }
+    }
+}
+
+impl Kernel {
+    /// Returns where a step stands, for its agent.
+    fn standing(&self, delegation: &Delegation, task: &Task, session: &str) -> Standing {
+        let own = task.spec.role.clone().or(task.spec.agent.clone());
+        let first = task.spec.prompt.lines().next().unwrap_or_default();
+        Standing {
+            session: session.to_owned(),
+            delegation: delegation.id.to_string(),
+            subtask: task.spec.id.to_string(),
+            depth: delegation.depth,
+            deepest: self.deepest_from(Some(delegation)),
+            path: delegation.path.iter().cloned().chain(own).collect(),
+            timeout_ms: timeout(delegation, task),
+            about: task.spec.title.clone().unwrap_or_else(|| head(first).to_owned()),
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::model::status::StatusWord;
 use super::Turn;
 use super::effect::{Effect, Order};
 use super::fold::CUT;
+use super::record::turned_down;
 use super::state::{Delegation, State, Stop};
 
 /// How the steps of a delegation ended.
@@ -118,6 +119,14 @@ fn ending(delegation: &Delegation, orphan: bool, took: std::time::Duration) -> B
     if let Some(Stop::Cancelled { reason, by } | Stop::Skipped { reason, by, .. }) = &delegation.cancel {
         let (reason, by) = (reason.clone(), by.clone());
         return Body::Cancelled(p::Cancelled { delegation_id, reason, by, ..Default::default() });
+    }
+    if delegation.lapsed {
+        let reason = Some("nobody accepted it in time".to_owned());
+        return Body::Expired(p::Turn { delegation_id, reason, ..Default::default() });
+    }
+    let nothing_done = count.done + count.partial + count.cancelled == 0;
+    if let Some(reason) = turned_down(delegation).filter(|_| nothing_done && !delegation.expired) {
+        return Body::Rejected(p::Turn { delegation_id, reason: Some(reason), ..Default::default() });
     }
     let all_well = count.failed + count.cancelled == 0;
     let fails = delegation.expired

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::model::command::{Command, Limits, PauseMode, Spec, StepSpec};
 use crate::model::event::payload::Proof;
+use crate::model::handoff::{Handoff, Outcome};
 use crate::model::id::{DelegationId, QuestionId, SessionId, SubtaskId, TaskId};
 use crate::model::status::StatusWord;
 use crate::model::time::Stamp;
@@ -24,6 +25,18 @@ pub struct Delegation {
     pub born: u64,
     pub task_id: Option<TaskId>,
     pub workspace: Option<String>,
+    /// The record of what was handed to whom.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<Box<Handoff>>,
+    /// When it was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken: Option<Stamp>,
+    /// Until when an offer can be taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offer_until: Option<Stamp>,
+    /// Nobody took it in time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lapsed: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
     pub parent: Option<Parent>,
@@ -111,6 +124,15 @@ pub struct Task {
     /// Whether it approved what it was to judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved: Option<bool>,
+    /// What its agent itself reported as done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<Box<Outcome>>,
+    /// Why its agent turned it down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejection: Option<String>,
+    /// What it answered in a wrong form, while it is asked to say it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Box<Outcome>>,
     /// Why its last start was refused, while it waits for the next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
@@ -323,6 +345,9 @@ impl Task {
             error: None,
             quality: None,
             approved: None,
+            report: None,
+            rejection: None,
+            kept: None,
             refusal: None,
             retryable: false,
             with_failure: false,

@@ -61,6 +61,19 @@ impl Model {
         self.change_more(ix, delta, |more| set(&mut more.handoff, Some(handoff)));
     }
 
+    /// Writes into the record that it is taken; the first word counts.
+    pub(super) fn take(&mut self, ix: NodeIx, by: Option<&str>, told: Told, delta: &mut Delta) {
+        let by = by.map(|by| text::line(by).into());
+        self.change_more(ix, delta, |more| {
+            let handoff = more.handoff.get_or_insert_default();
+            if handoff.accepted_at.is_some() {
+                return false;
+            }
+            (handoff.accepted_at, handoff.accepted_by) = (told.at, by);
+            told.at.is_some()
+        });
+    }
+
     pub(super) fn decide(&mut self, ix: NodeIx, decision: Box<Decision>, delta: &mut Delta) {
         self.change_more(ix, delta, |more| set(&mut more.decision, Some(decision)));
     }

@@ -84,6 +84,11 @@ payloads! {
         task_id: TaskId, pattern: String, subtask_count: u32, estimated_duration: u64, plan: Box<Plan>,
         spec: Box<Spec>,
     }
+    /// `delegation:accepted`: what was handed over is taken, by a word of the agent or by its start
+    Taken {
+        delegation_id: DelegationId;
+        subtask_id: SubtaskId, session_id: SessionId, by: String, reason: String,
+    }
     /// `delegation:paused`, `resumed`, `rejected`, `expired`, `archived`
     Turn {
         delegation_id: DelegationId;
@@ -146,12 +151,17 @@ payloads! {
     SubtaskRetried {
         delegation_id: DelegationId, subtask_id: SubtaskId;
         attempt: u32, max_attempts: u32, agent_id: String, model: String, reason: String, retry_at: Stamp,
-        cause: String, with_failure: bool, fresh: bool,
+        cause: String, with_failure: bool, fresh: bool, result: Box<Outcome>,
     }
     /// `delegation:subtask-skipped`
     SubtaskSkipped {
         delegation_id: DelegationId, subtask_id: SubtaskId; reason: String, by: String, result: Box<Outcome>,
         approved: bool,
+    }
+    /// `delegation:subtask-reported`: what the agent itself says of its hand-off while it runs
+    SubtaskReported {
+        delegation_id: DelegationId, subtask_id: SubtaskId;
+        session_id: SessionId, attempt: u32, status: String, reason: String, by: String, result: Box<Outcome>,
     }
 
     /// `delegation:subtask-tree`

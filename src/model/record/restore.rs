@@ -167,6 +167,10 @@ fn handoff(record: &mut Record) -> Option<Handoff> {
         allowed_actions: record.allowed_actions.take(),
         max_depth: record.max_depth,
         accepted_at: record.accepted_at,
+        accepted_by: record.accepted_by.take(),
+        offer: record.offer.unwrap_or(false),
+        command: record.guide_command.take(),
+        task_number: record.task_number,
         extra: record.handoff_extra.take().unwrap_or_default(),
     };
     (handoff != Handoff::default()).then(|| Handoff { task_id: record.task_id.clone(), ..handoff })

@@ -97,8 +97,8 @@ fn tell_one(row: Loose<'_>, id: &str, task: Option<&Task<'_>>, joined: Option<&T
         allowed_tools: row.texts(&["allowedTools"]),
         allowed_actions: row.texts(&["allowedActions"]),
         max_depth: Some(DEEPEST),
-        accepted_at: None,
         extra: extra(row, task, word.as_deref(), task_word.as_deref()),
+        ..Handoff::default()
     })));
     match (&word, task_word.filter(|word| speaks(word))) {
         (Some(own), Some(task)) => {

@@ -44,6 +44,12 @@ impl Teller<'_> {
         self.status(&keys, report(FIELD, "running", None, None), name);
     }
 
+    pub(super) fn taken(&mut self, data: p::Taken, name: &'static str) {
+        let keys = Keys::from(target(&data.delegation_id, None));
+        self.node(keys.clone(), NodeFact::Taken(data.by.map(Into::into)));
+        self.happened(&keys, name, data.reason.map(Into::into));
+    }
+
     /// Tells a word with its reason and nothing else.
     pub(super) fn turn(&mut self, data: p::Turn, word: &'static str, name: &'static str) {
         let keys = Keys::from(target(&data.delegation_id, None));

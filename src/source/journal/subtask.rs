@@ -111,6 +111,15 @@ impl Teller<'_> {
         self.status(&keys, report(FIELD, "skipped", data.reason, None), name);
     }
 
+    pub(super) fn subtask_reported(&mut self, data: p::SubtaskReported, name: &'static str) {
+        let keys = step(&data.delegation_id, &data.subtask_id, data.session_id.as_ref());
+        if let Some(result) = data.result {
+            self.node(keys.clone(), NodeFact::Returned(result));
+        }
+        let note = data.reason.or(data.status);
+        self.happened(&keys, name, note.map(Into::into));
+    }
+
     pub(super) fn subtask_tree(&mut self, data: p::SubtaskTree, name: &'static str) {
         let keys = step(&data.delegation_id, &data.subtask_id, None);
         let Some(tree) = data.tree else { return };

@@ -140,6 +140,7 @@ impl Folded {
             NodeFact::Filled(context) => self.context = Some(context),
             NodeFact::Returned(outcome) => self.returned = Some(outcome),
             NodeFact::HandedOff(_)
+            | NodeFact::Taken(_)
             | NodeFact::Decided(_)
             | NodeFact::Attempted(_)
             | NodeFact::Runs(_)

@@ -110,8 +110,8 @@ fn a_sub_agent_that_was_stopped_is_cancelled_and_the_rest_goes_on() {
     assert_eq!(serde_json::from_str::<Wish>(&line).unwrap(), wish);
     let nobody = Command::StopAgent("nobody".into());
     assert!(adapter.step(Input::Command { id: "cmd-8", command: &nobody }).refused.is_some());
-    let step = hear(&mut adapter, &STOPPED[before.len()..]);
-    let told = entries(&step, Some(&agent));
+    let after = hear(&mut adapter, STOPPED.get(before.len()..).unwrap());
+    let told = entries(&after, Some(&agent));
     assert!(
         told.iter().any(|entry| matches!(entry, Entry::AgentEnded { status: Status::Cancelled, .. })),
         "{told:#?}"

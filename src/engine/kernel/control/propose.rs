@@ -193,7 +193,9 @@ impl Turn<'_> {
     pub(super) fn carry_out_approve(&mut self, command: &Command, steps: Option<&[ApprovedStep]>) {
         let id = &command.delegation_id;
         let Some(delegation) = self.kernel.delegations.get(id) else { return };
-        let Ok(spec) = chosen(delegation, steps) else { return };
+        let Ok(mut spec) = chosen(delegation, steps) else { return };
+        // The proposal was told with it.
+        spec.handoff.clone_from(&delegation.handoff);
         let taken: Vec<SubtaskId> = spec.subtasks.iter().map(|step| step.id.clone()).collect();
         let left_out: Vec<SubtaskId> = delegation
             .tasks

@@ -10,6 +10,7 @@ use crate::model::id::{DelegationId, file_name};
 use super::super::govern::asker;
 use super::super::input::Tick;
 use super::super::spec::{Code, Refusal, expand};
+use super::super::state::Delegation;
 use super::super::{Kernel, Turn};
 use super::conflict;
 
@@ -73,8 +74,13 @@ impl Kernel {
     /// Returns how deep something may be that hangs where a spec says: the engine's limit, or a nearer one of what is
     /// above it.
     fn deepest(&self, spec: &Spec) -> u32 {
+        self.deepest_from(spec.parent.as_ref().and_then(|above| self.delegations.get(&above.delegation_id)))
+    }
+
+    /// Returns how deep something may be that hangs under a delegation.
+    pub(in super::super) fn deepest_from(&self, above: Option<&Delegation>) -> u32 {
         let mut deepest = self.limits.max_depth;
-        let mut at = spec.parent.as_ref().and_then(|above| self.delegations.get(&above.delegation_id));
+        let mut at = above;
         while let Some(delegation) = at {
             let levels = delegation.limits.max_depth.map(|most| delegation.depth.saturating_sub(1) + most);
             deepest = levels.map_or(deepest, |levels| deepest.min(levels));
@@ -114,7 +120,9 @@ impl Kernel {
         let (id, spec) = (&command.delegation_id, Spec { decision, ..spec.clone() });
         match course {
             Course::Propose { why } => self.proposing(id, spec, stance, (why, command.by.clone()), tick),
-            Course::Start { .. } | Course::Refuse { .. } => beginning(id, spec, stance, tick),
+            Course::Start { .. } | Course::Refuse { .. } => {
+                beginning(id, spec, stance, tick, self.governing.accept_ms)
+            }
         }
     }
 
@@ -183,19 +191,23 @@ impl Turn<'_> {
     }
 
     pub(super) fn begin(&mut self, id: &DelegationId, spec: Spec, stance: Stance) {
-        let Some(started) = beginning(id, spec, stance, self.tick) else { return };
+        let accept_ms = self.kernel.governing.accept_ms;
+        let Some(started) = beginning(id, spec, stance, self.tick, accept_ms) else { return };
         self.emit(started);
         self.run_delegation_clock(id);
+        self.run_offer_clock(id);
     }
 }
 
 /// Returns the event with which a delegation begins.
-fn beginning(id: &DelegationId, mut spec: Spec, stance: Stance, tick: Tick) -> Option<Body> {
+fn beginning(id: &DelegationId, mut spec: Spec, stance: Stance, tick: Tick, accept_ms: u64) -> Option<Body> {
     let subtasks = expand(&spec).ok()?;
     let timeout = spec.limits.timeout_ms;
+    let is_offer = spec.handoff.as_ref().is_some_and(|handoff| handoff.offer);
     let plan = p::Plan {
         deadline: timeout.map(|whole| tick.later(whole)),
         due_ms: timeout.map(|whole| tick.due(whole)),
+        expires_at: is_offer.then(|| tick.later(accept_ms)),
         ..plan(&mut spec, &subtasks, &stance)
     };
     Some(Body::Started(p::Started {

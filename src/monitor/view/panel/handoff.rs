@@ -21,6 +21,7 @@ pub fn lines(scene: &Scene<'_>, ix: NodeIx, node: &Node, width: usize) -> Vec<Li
     let handoff = node.more().and_then(|more| more.handoff.as_deref());
     parties(&mut lines, scene, ix, node, handoff, width);
     if let Some(handoff) = handoff {
+        record(&mut lines, scene, node, handoff, width);
         terms(&mut lines, scene, handoff, width);
     } else if !is_ours(scene, node) {
         lines.extend(nothing(scene, "No hand-off is on record.", width));
@@ -97,6 +98,28 @@ fn path(scene: &Scene<'_>, ix: NodeIx, node: &Node) -> String {
     names.join(&between)
 }
 
+/// How far the record is: offered, accepted by whom and when, or how it ended; and the guide's command.
+fn record(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, node: &Node, handoff: &Handoff, width: usize) {
+    if let Some(command) = handoff.command.as_deref() {
+        let number = handoff.task_number.map_or_else(String::new, |number| format!(" {number}"));
+        lines.extend(field(scene, "command", &format!("/{command}{number}"), width, Role::Accent));
+    }
+    let taken = handoff.accepted_at.map(|at| {
+        let by = match handoff.accepted_by.as_deref() {
+            Some("starting") => " by starting".to_owned(),
+            Some(by) => format!(" by {by}"),
+            None => String::new(),
+        };
+        format!("accepted {} UTC{by}", time_of(at))
+    });
+    if handoff.offer || taken.is_some() {
+        let ended = node.status.is_ended().then(|| node.status.word().as_str().to_owned());
+        let told = [taken.or_else(|| handoff.offer.then(|| "offered".to_owned())), ended];
+        let told: Vec<String> = told.into_iter().flatten().collect();
+        lines.extend(field(scene, "record", &told.join(", then "), width, Role::Text));
+    }
+}
+
 /// What was asked, and what may be used for it.
 fn terms(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, handoff: &Handoff, width: usize) {
     if let Some(category) = handoff.category.as_deref() {
@@ -144,7 +167,9 @@ fn routing(handoff: &Handoff) -> Option<(String, Role)> {
 fn clocks(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, node: &Node, width: usize) {
     section(lines, scene, "Clocks");
     let is_over = node.status.is_ended();
-    let accept_open = matches!(node.status, Status::Offered { .. });
+    let handoff = node.more().and_then(|more| more.handoff.as_deref());
+    let is_open_offer = handoff.is_some_and(|it| it.offer && it.accepted_at.is_none()) && !is_over;
+    let accept_open = matches!(node.status, Status::Offered { .. }) || is_open_offer;
     let told =
         [("accept by", node.clocks.accept_by, accept_open), ("finish by", node.clocks.finish_by, !is_over)];
     for (name, at, is_open) in told {

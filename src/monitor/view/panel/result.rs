@@ -73,6 +73,15 @@ fn returned(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, outcome: &Outcome
             failed(lines, scene, error, width);
         }
     }
+    if !outcome.findings.is_empty() {
+        section(lines, scene, "Return");
+        for finding in &outcome.findings {
+            let role = if finding.warns { Role::Warn } else { Role::Error };
+            let sign = if finding.warns { scene.sign("!", "!") } else { scene.sign("✖", "x") };
+            let lead = vec![span(format!("{sign} "), scene.style(role))];
+            lines.extend(hang(lead, &finding.message, width, scene.style(role)));
+        }
+    }
     let look = Look::of(scene);
     let texts = [
         ("Summary", &outcome.summary),
