@@ -12,6 +12,7 @@ use crate::model::usage::{Count, Usd};
 
 const OPENCODE: &str = include_str!("../../../tests/streams/acp/opencode.jsonl");
 const CLAUDE: &str = include_str!("../../../tests/streams/acp/claude-nested.jsonl");
+const GEMINI_TURN: &str = include_str!("../../../tests/streams/acp/gemini.jsonl");
 const GEMINI: &str = include_str!("../../../tests/streams/acp/gemini-greeting.jsonl");
 const ORCHESTRATOR: &str = include_str!("../../../tests/streams/acp/orchestrator.jsonl");
 const GREETING: &str = r#"{"jsonrpc":"2.0","id":"initialize","result":{"protocolVersion":1}}
@@ -81,6 +82,24 @@ fn a_turn_of_opencode_is_text_thoughts_a_folded_tool_its_tokens_and_its_cost() {
         "one entry of the books: {used:?}"
     );
     assert!(step.is_over && !step.end);
+    assert_eq!(verdict(&mut adapter, &by_itself()), (Status::Done, None));
+}
+
+#[test]
+fn a_turn_of_gemini_tells_its_tokens_in_a_place_of_its_own() {
+    let model = Some("gemini-2.5-pro".to_owned());
+    let brief = Brief { model: model.clone(), permission_mode: Some("yolo".into()), ..brief() };
+    let mut adapter = AcpAdapter::new(brief);
+    let step = hear(&mut adapter, GEMINI_TURN);
+    let told = entries(&step, None);
+    let used = told.iter().find_map(|entry| if let Entry::Usage(usage) = entry { Some(usage) } else { None });
+    let used = used.unwrap();
+    assert_eq!((used.tokens.get(Count::Input), used.tokens.get(Count::Output)), (Some(230), Some(29)));
+    assert_eq!((&used.model, used.cost), (&model, None));
+    let input = "echo made > made.txt; cat made.txt";
+    let is_it = |entry: &&Entry| matches!(entry, Entry::Tool { input: told, .. } if told == input);
+    assert_eq!(told.iter().filter(is_it).count(), 1, "{told:#?}");
+    assert!(!told.iter().any(|entry| matches!(entry, Entry::Unknown { .. })), "{told:#?}");
     assert_eq!(verdict(&mut adapter, &by_itself()), (Status::Done, None));
 }
 

@@ -144,7 +144,10 @@ fn take_id(fields: &mut Map<String, Value>, key: &CommandId) -> Result<Delegatio
     match fields.remove("delegationId") {
         Some(Value::String(id)) => Ok(id.into()),
         None | Some(Value::Null) => {
-            let request = serde_json::to_vec(fields).unwrap_or_default();
+            // The order in which its fields stand says nothing.
+            let mut request = Value::Object(fields.clone());
+            request.sort_all_objects();
+            let request = serde_json::to_vec(&request).unwrap_or_default();
             Ok(DelegationId::mint(super::digest(&[key.as_str().as_bytes(), &request])))
         }
         Some(_) => Err(Problem::malformed("`delegationId` must be text.")),
