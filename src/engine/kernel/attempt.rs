@@ -1,9 +1,6 @@
 //! What reports about sessions mean for their steps: begun, ended well or badly, lost, asked something.
 
-use std::time::Duration;
-
 use crate::decide::contract::text::RECOVERY;
-use crate::model::command::Limits;
 use crate::model::event::{Body, payload as p};
 use crate::model::handoff::Outcome;
 use crate::model::id::{CommandId, DelegationId, SessionId, SubtaskId};
@@ -11,12 +8,11 @@ use crate::model::time::Stamp;
 
 use super::Turn;
 use super::effect::{Effect, TimerKey};
-use super::fold::{CUT, QUALITY};
+use super::fold::CUT;
 use super::input::{Did, Exit, Host, Report, Settled, Verdict};
 use super::quality::worth;
-use super::record::FORM;
 use super::schedule::timeout;
-use super::state::{Phase, State, Stop, Sweeping, Task};
+use super::state::{Phase, Stop, Sweeping, Task};
 use super::verdict::Judged;
 
 /// How soon what could not be ended is looked for again, at first; then twice as long each time.

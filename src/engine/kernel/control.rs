@@ -117,10 +117,7 @@ impl Turn<'_> {
                 let count = processes(&pending.proofs);
                 format!("{}, {} had not begun", ended(count, KNOWS_ORPHANS), pending.unstarted)
             }
-            Verb::Skip { .. } => {
-                let count = processes(&pending.proofs);
-                ended(count, KNOWS_ORPHANS)
-            }
+            Verb::Skip { .. } => ended(processes(&pending.proofs), KNOWS_ORPHANS),
             // Whether its agent ended by itself or with its session: it has ended.
             Verb::CancelAgent { .. } if count > 0 => "1 of 1 agent ended".into(),
             Verb::Answer { .. } | Verb::Tell { .. } | Verb::CancelAgent { .. } => {
