@@ -217,6 +217,12 @@ fn told() -> Fact {
     Fact { source: ENGINE, at: None, about: About::Settings(config.told()) }
 }
 
+/// Returns where the deepest level is set: behind the twelve rows of the screen, as the table has them.
+fn row_of_depth() -> usize {
+    let mut engine = quarterdeck::config::keys::KEYS.iter().filter(|key| !key.name.starts_with("ui."));
+    12 + engine.position(|key| key.name == "limits.maxDepth").unwrap()
+}
+
 #[test]
 fn every_setting_of_the_engine_is_listed_with_its_value_and_layer_and_explained() {
     let mut deck = Deck::of(fleet());
@@ -231,8 +237,7 @@ fn every_setting_of_the_engine_is_listed_with_its_value_and_layer_and_explained(
     let depth = text.lines().find(|line| line.contains("limits.maxDepth")).unwrap();
     assert!(depth.contains(" 2 ") && depth.contains("project"), "{depth}");
     assert!(text.contains("there is no setting \"mdoe\""), "{text}");
-    // Twelve rows of the screen, then the engine's.
-    deck.press("g").press(&"j ".repeat(12 + 14));
+    deck.press("g").press(&"j ".repeat(row_of_depth()));
     let text = deck.text(160, 100);
     assert!(text.contains("It is 2 (project), and may be a whole number of levels from 1 to 5."), "{text}");
 }
@@ -243,7 +248,7 @@ fn a_setting_is_changed_where_the_person_says_and_a_wrong_value_is_named() {
     use quarterdeck::monitor::app::effect::Effect;
     let mut deck = Deck::of(fleet());
     deck.facts(vec![told()]);
-    deck.press("6 g").press(&"j ".repeat(12 + 14)).press("enter");
+    deck.press("6 g").press(&"j ".repeat(row_of_depth())).press("enter");
     deck.press("backspace 9 enter");
     assert!(
         deck.said().contains("limits.maxDepth must be a whole number of levels from 1 to 5"),
