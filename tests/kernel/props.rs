@@ -117,6 +117,14 @@ fn start(world: &World, a: u16, b: u16) -> (Verb, DelegationId) {
     (Verb::Start { spec }, format!("del-{}", world.steps).into())
 }
 
+/// Returns a command as the agent of a step says it.
+fn by_its_agent(world: &World, id: &str, verb: Verb, session: &SessionId) -> Input {
+    let launch = &world.hosts[session].launch;
+    let mut command = world.make(id, verb, launch.delegation.as_str(), Some(launch.subtask.as_str()));
+    command.by = Some(format!("agent:{session}"));
+    Input::Command(Box::new(command))
+}
+
 /// Returns the input that an operation stands for, if it is one for the kernel.
 fn input(world: &mut World, (kind, a, b): Op) -> Option<Input> {
     let delegations: Vec<DelegationId> = world.kernel.delegations().keys().cloned().collect();
@@ -148,12 +156,7 @@ fn input(world: &mut World, (kind, a, b): Op) -> Option<Input> {
                 && b & 16 == 0
                 && let Some(session) = running(world, b, false)
             {
-                // As the agent of a step says it.
-                let launch = world.hosts[&session].launch.clone();
-                let mut command =
-                    world.make(&id, verb, launch.delegation.as_str(), Some(launch.subtask.as_str()));
-                command.by = Some(format!("agent:{session}"));
-                return Some(Input::Command(Box::new(command)));
+                return Some(by_its_agent(world, &id, verb, &session));
             }
             let subtask = subtask.as_ref().map(SubtaskId::as_str);
             Some(Input::Command(Box::new(world.make(&id, verb, delegation.as_str(), subtask))))
