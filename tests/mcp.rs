@@ -16,14 +16,10 @@ use serde_json::{Value, json};
 use tokio::net::unix::pipe;
 
 const AGENTS: &str = r#"
-mode = "auto"
-
-[thresholds]
-delegation-score = 0
-
 [agents.codex]
 kind = "command"
-command = "cat; echo; while [ ! -e go ]; do sleep 0.05; done; echo finished"
+command = '''while [ ! -e go ]; do sleep 0.05; done
+echo '{"quarterdeck":"result","status":"done","summary":"finished"}' '''
 "#;
 
 struct Caller {
@@ -84,7 +80,11 @@ async fn a_task_is_acknowledged_at_once_in_the_known_words_steered_and_waited_fo
     let caller = Caller::new().await;
     let run = caller.call("delegate_run", json!({"user_prompt": "list files in my repo"})).await;
     let said = text(&run);
-    let (acknowledged, id) = said.split_once("\nid: ").unwrap();
+    let (acknowledged, rest) = said.split_once("\nid: ").unwrap();
+    // What an agent asks for is governed by the mode: this one waits for a person, and says so.
+    let (id, waits) = rest.split_once('\n').unwrap();
+    assert!(waits.starts_with("It waits: proposed."), "{waits}");
+    caller.deck.ok(&["approve", id]);
     assert_eq!(acknowledged, "✓ Delegated to codex. Task: list files in my repo");
     assert_eq!(run.is_error, Some(false));
     let status = text(&caller.call("delegation_status", json!({"id": id})).await);
