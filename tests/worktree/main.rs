@@ -12,3 +12,4 @@ mod merged;
 mod place;
 mod props;
 mod seen;
+mod undone;
