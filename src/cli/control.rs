@@ -28,7 +28,7 @@ pub(super) struct Target {
     #[arg(value_name = "TARGET")]
     pub(super) on: String,
     /// Only say which nodes and sessions it would touch.
-    #[arg(long)]
+    #[arg(long, visible_alias = "dry-run")]
     pub(super) preview: bool,
     #[arg(long)]
     pub(super) json: bool,
@@ -162,6 +162,9 @@ pub(super) struct Cancel {
     target: Target,
     #[arg(long)]
     reason: Option<String>,
+    /// When all has ended, undo what it changed in the project's files, as far as that is still as it left it.
+    #[arg(long)]
+    rollback: bool,
 }
 
 impl Cancel {
@@ -171,8 +174,26 @@ impl Cancel {
                 let verb = Verb::CancelAgent { agent_id: agent.into(), reason: self.reason };
                 Target { on: step, ..self.target }.send(place, verb)
             }
-            None => self.target.send(place, Verb::Cancel { rollback: false, reason: self.reason }),
+            None => {
+                let Self { target, reason, rollback } = self;
+                target.send(place, Verb::Cancel { rollback, reason })
+            }
         }
+    }
+}
+
+/// Undo what a step that has ended changed in the project's files, or all steps of a delegation.
+#[derive(Debug, Args)]
+pub(super) struct Rollback {
+    #[command(flatten)]
+    target: Target,
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+impl Rollback {
+    pub(super) fn run(self, place: &Place) -> Outcome {
+        self.target.send(place, Verb::Rollback { reason: self.reason })
     }
 }
 

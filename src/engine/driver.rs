@@ -19,6 +19,7 @@ mod returned;
 mod settings;
 mod tasks;
 mod trees;
+mod undo;
 mod watching;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -102,6 +103,8 @@ pub struct Driver {
     /// Until when each provider takes nothing more, as their agents told.
     limited: BTreeMap<String, Stamp>,
     trees: trees::Trees,
+    /// Sessions that had ended when this engine began.
+    unwatched: BTreeSet<SessionId>,
     callers: callbacks::Callers,
     /// Some agent printed more than is read in one turn.
     behind: bool,
@@ -191,6 +194,7 @@ impl Driver {
             swept: channel(),
             limited,
             trees: trees::Trees::default(),
+            unwatched: BTreeSet::new(),
             callers: callbacks::Callers::new(watch.bell()),
             behind: false,
             watch,

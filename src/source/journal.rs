@@ -76,6 +76,7 @@ impl Teller<'_> {
             Body::Expired(data) => self.turn(data, "expired", name),
             Body::BudgetReached(data) => self.budget_reached(data, name),
             Body::RolledBack(data) => self.rolled_back(data, name),
+            Body::RollbackFailed(data) => self.rollback_failed(data, name),
             Body::Archived(data) => self.node(target(&data.delegation_id, None), NodeFact::Gone),
             Body::SubtaskStarted(data) => self.subtask_started(data, name),
             Body::SubtaskProgress(data) => self.subtask_progress(data),

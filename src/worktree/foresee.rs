@@ -18,9 +18,10 @@ use super::git::Failed;
 use super::repo::{Change, Entry, GITLINK, Nowhere, Repo, compare, copy_with_time, force, fresh};
 use super::shop::{Shop, Which};
 use super::snap::{By, SNAPS, Span};
-use crate::model::id::SessionId;
+use crate::model::id::{DelegationId, SessionId};
+use crate::model::rollback::{Noted, Rollback};
 use crate::model::text;
-use crate::model::worktree::TreeState;
+use crate::model::worktree::{MOST_NAMED, TreeState};
 
 /// Where somebody waits for the answer, a snapshot may take so long.
 pub(super) const PATIENCE: Duration = Duration::from_mins(5);
@@ -89,6 +90,27 @@ impl Foreseen {
                 let lines = several.iter().map(|(which, why)| format!("{}: {why}", which.step));
                 Some(lines.collect::<Vec<_>>().join("\n"))
             }
+        }
+    }
+}
+
+impl Foreseen {
+    /// Returns the same for events and for people: steps are named as those of one delegation.
+    pub fn told(&self, delegation: &DelegationId) -> Rollback {
+        let name = |which: &Which| {
+            if which.delegation == *delegation { which.step.to_string() } else { name_of(which) }
+        };
+        let count = |list: usize| u32::try_from(list).unwrap_or(u32::MAX);
+        let own = self.steps.iter().filter(|which| which.delegation == *delegation);
+        let (back, left) = (self.back.iter().take(MOST_NAMED), self.left.iter().take(MOST_NAMED));
+        Rollback {
+            own: own.map(|which| which.step.clone()).collect(),
+            steps: self.steps.iter().map(name).collect(),
+            cannot: self.cannot.iter().map(|(which, why)| Noted::new(name(which), why)).collect(),
+            restored: back.map(|(how, path)| Noted::new(path, how.as_str())).collect(),
+            restored_count: count(self.back.len()),
+            left: left.map(|(path, why)| Noted::new(path, why)).collect(),
+            left_count: count(self.left.len()),
         }
     }
 }

@@ -114,8 +114,7 @@ impl Shop {
         late: bool,
         within: Duration,
     ) -> Result<(), Failed> {
-        let path = self.file(which, SNAPS)?;
-        if !path.exists() {
+        if !self.has_snapshots(which) {
             return Ok(());
         }
         let _held = self.lock()?;
@@ -130,6 +129,11 @@ impl Shop {
         (span.ended, span.late) = (Some(self.next()), late);
         self.fuse.pass()?;
         self.note_snaps(which, &snaps)
+    }
+
+    /// Returns whether anything is known of a step.
+    pub fn has_snapshots(&self, which: &Which) -> bool {
+        self.file(which, SNAPS).is_ok_and(|path| path.exists())
     }
 
     /// Notes what we ourselves wrote into the person's files, in one go.

@@ -233,6 +233,11 @@ impl Outside for Hands {
                     News::Previewed { ticket, lines: lines.collect() }
                 });
             }
+            Effect::Foresee { ticket, commands } => {
+                let commands: Vec<(Option<Whose>, Command)> =
+                    commands.into_iter().map(|(source, command)| (self.whose(source), command)).collect();
+                self.spawn(move |_| News::Foreseen { ticket, told: foresee(&commands) });
+            }
             Effect::Explain { ticket, target } => {
                 let whose = self.whose(target.source);
                 self.spawn(move |_| News::Explained { ticket, lines: explain(whose.as_ref(), &target) });
@@ -365,6 +370,24 @@ fn preview(whose: Option<&Whose>, command: &Command) -> Vec<String> {
         Ok(lines) => lines,
         Err(error) => vec![first_line(&*error)],
     }
+}
+
+/// Says what commands would undo, or of the first that can undo nothing why.
+fn foresee(commands: &[(Option<Whose>, Command)]) -> Result<String, String> {
+    let told: Result<Vec<String>, String> = commands
+        .iter()
+        .map(|(whose, command)| {
+            let rollback = match whose {
+                Some(Whose::Here(folder)) => {
+                    mind::foretold(folder, command).map_err(|error| error.to_string())?
+                }
+                Some(Whose::Elsewhere(client)) => elsewhere::foretold(client, command)?,
+                None => return Err("the folder of its engine is not known here".into()),
+            };
+            Ok(format!("Roll back would undo {}", rollback.foretells()))
+        })
+        .collect();
+    told.map(|lines| lines.join("\n"))
 }
 
 /// Reads what left the tree of these folders, newest first.

@@ -106,6 +106,7 @@ impl Turn<'_> {
         let body = ending(delegation, orphan, self.tick.at.since(delegation.started));
         let above = delegation.parent.as_ref().map(|parent| parent.delegation.clone());
         self.emit(body);
+        self.undo_failed(id);
         if let Some(above) = above {
             self.touch(&above);
         }

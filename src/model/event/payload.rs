@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::model::command::Spec;
 use crate::model::handoff::{Decision, Handoff, Outcome, SubtaskSpec};
 use crate::model::id::{AgentId, CommandId, DelegationId, QuestionId, SessionId, SubtaskId, TaskId};
+use crate::model::rollback::Rollback;
 use crate::model::time::Stamp;
 use crate::model::usage::{Tokens, Usd};
 use crate::model::worktree::WorkTree;
@@ -111,7 +112,12 @@ payloads! {
     /// `delegation:budget`
     BudgetReached { delegation_id: DelegationId; level: String, budget: Budget, tokens_used: u64, cost: Usd }
     /// `delegation:rolled-back`
-    RolledBack { delegation_id: DelegationId; reason: String, subtasks: Vec<SubtaskId> }
+    RolledBack {
+        delegation_id: DelegationId;
+        reason: String, subtasks: Vec<SubtaskId>, rollback: Box<Rollback>, by: String, command_id: CommandId,
+    }
+    /// `delegation:rollback-failed`: nothing was undone
+    RollbackFailed { delegation_id: DelegationId; reason: String, command_id: CommandId }
 
     /// `delegation:subtask-started`
     SubtaskStarted {

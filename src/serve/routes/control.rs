@@ -19,7 +19,9 @@ use crate::model::command::{Command, Receipt, ReceiptState, Verb};
 use crate::model::id::{CommandId, DelegationId, SubtaskId, file_name};
 use crate::model::key::NodeKey;
 use crate::model::node::Node;
+use crate::model::rollback::Rollback;
 use crate::report::json::tree;
+use crate::worktree::{Git, Shop, Wanted, Which};
 
 /// What stands behind the question mark.
 #[derive(Debug, Default, Deserialize)]
@@ -213,13 +215,45 @@ fn describe(view: &View<'_>, command: &Command) -> (Option<&'static str>, Map<St
 }
 
 pub(super) async fn preview(api: &Api, command: Command) -> Result<Response, Problem> {
-    let kind = command.verb.kind();
-    let preview = api.0.door.look(move |view| view.kernel.preview(&command)).await??;
+    let (kind, id) = (command.verb.kind(), command.delegation_id.clone());
+    let (preview, undone) = api
+        .0
+        .door
+        .look(move |view| {
+            let live = view.kernel.expected().into_iter().collect();
+            (view.kernel.preview(&command), view.kernel.undone_by(&command).map(|steps| (steps, live)))
+        })
+        .await?;
+    let preview = preview?;
     let Preview { delegations, subtasks, sessions, .. } = preview;
     let subtasks: Vec<Value> = subtasks
         .iter()
         .map(|(delegation, step)| json!({"delegationId": delegation, "subtaskId": step}))
         .collect();
-    let told = json!({"kind": kind, "delegations": delegations, "subtasks": subtasks, "sessions": sessions});
+    let mut told =
+        json!({"kind": kind, "delegations": delegations, "subtasks": subtasks, "sessions": sessions});
+    if let (Some((steps, live)), Some(told)) = (undone, told.as_object_mut()) {
+        let steps = steps.into_iter().map(|(delegation, step)| Which { delegation, step }).collect();
+        let rollback = foresee(api, id, Wanted { steps, live }).await?;
+        told.insert("rollback".into(), serde_json::to_value(rollback).unwrap_or_default());
+    }
     Ok(Json(json!({ "preview": told })).into_response())
+}
+
+/// Asks git what a rollback would do, where that may take its time.
+async fn foresee(api: &Api, id: DelegationId, wanted: Wanted) -> Result<Rollback, Problem> {
+    let shop = Shop::new(api.0.door.folder().clone(), Git::new(std::env::vars_os()));
+    let foreseen = tokio::task::spawn_blocking(move || shop.foresee(&wanted)).await;
+    let foreseen = match foreseen {
+        Ok(Ok(foreseen)) => foreseen,
+        Ok(Err(error)) => return Err(Problem::refused(Some("conflict"), Some(&error.to_string()), None)),
+        Err(_) => return Err(crate::engine::door::Left.into()),
+    };
+    match foreseen.refusal() {
+        Some(why) => {
+            let why = format!("It cannot be rolled back.\n{why}.");
+            Err(Problem::refused(Some("unsupported"), Some(&why), None))
+        }
+        None => Ok(foreseen.told(&id)),
+    }
 }

@@ -142,6 +142,7 @@ fn verb(form: &Form, control: Control) -> Result<Verb, String> {
             Some("discard") => Verb::Discard,
             Some(_) | None => return Err("Choose what becomes of it first.".into()),
         },
+        Control::Rollback => Verb::Rollback { reason },
         Control::Tell => Verb::Tell { text: form.typed(TEXT).ok_or("Type a sentence first.")? },
         Control::Answer => return Err("A question is answered in its own dialog.".into()),
         Control::Raise => {
