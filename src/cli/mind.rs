@@ -22,6 +22,8 @@ use crate::store::folder::StateFolder;
 use crate::store::{reader, snapshot};
 use crate::worktree::{Git, Shop, Wanted, Which};
 
+/// What is said first where nothing can be rolled back; the engine says the same.
+pub(super) const NO_ROLLBACK: &str = "It cannot be rolled back.";
 /// So many files of each kind are named where a rollback is foretold.
 const NAMED: usize = 200;
 
@@ -188,7 +190,7 @@ fn rollback(
     let shop = Shop::new(folder.clone(), Git::new(std::env::vars_os()));
     let foreseen = shop.foresee(&wanted).map_err(|error| CliError::Unreadable(error.to_string()))?;
     match foreseen.refusal() {
-        Some(why) => Err(CliError::Unreadable(format!("It cannot be rolled back.\n{why}.")).into()),
+        Some(why) => Err(CliError::Unreadable(format!("{NO_ROLLBACK}\n{why}.")).into()),
         None => Ok(Some(foreseen.told(&command.delegation_id))),
     }
 }

@@ -13,3 +13,4 @@ mod place;
 mod props;
 mod seen;
 mod undone;
+mod undone_props;

@@ -387,7 +387,9 @@ fn foresee(commands: &[(Option<Whose>, Command)]) -> Result<String, String> {
             Ok(format!("Roll back would undo {}", rollback.foretells()))
         })
         .collect();
-    told.map(|lines| lines.join("\n"))
+    // That it cannot be is said where it is shown.
+    let why = |told: String| told.strip_prefix(mind::NO_ROLLBACK).unwrap_or(&told).trim().to_owned();
+    told.map(|lines| lines.join("\n")).map_err(why)
 }
 
 /// Reads what left the tree of these folders, newest first.

@@ -116,7 +116,7 @@ fn foreseen(ui: &mut Ui, ticket: u64, told: Result<String, String>) {
         Ok(text) => return put_in_place(ui, ticket, Tone::Plain, &text),
         Err(why) => why,
     };
-    let first = crate::model::text::line(why.lines().next().unwrap_or_default());
+    let first = crate::model::text::line(why.lines().next().unwrap_or_default().trim_end_matches('.'));
     for layer in &mut ui.layers {
         if let Layer::Form(form) = layer
             && form.notes.iter().any(|note| note.ticket == Some(ticket))
