@@ -116,6 +116,7 @@ fn what_ended_while_nobody_looked_is_not_undone_and_that_is_said_before_anything
     fs::write(deck.path("go"), "").unwrap();
     wait_until("it has ended", || deck.path("last").exists() && deck.processes().is_empty());
     fs::write(deck.path("mine"), "mine since\n").unwrap();
+    deck.ok(&["engine", "start"]);
     deck.ok(&["wait", &id]);
     let told = deck.run(&["rollback", &id]);
     assert_eq!(told.status.code(), Some(3));
