@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::control::resolve;
 use super::{CliError, Outcome, Place, now, print};
+use crate::engine::foresee::Question;
 use crate::engine::kernel::Kernel;
 use crate::model::command::Command;
 use crate::model::event::Event;
@@ -20,10 +21,7 @@ use crate::session::{self, Folder, State};
 use crate::store::disk::RealDisk;
 use crate::store::folder::StateFolder;
 use crate::store::{reader, snapshot};
-use crate::worktree::{Git, Shop, Wanted, Which};
 
-/// What is said first where nothing can be rolled back; the engine says the same.
-pub(super) const NO_ROLLBACK: &str = "It cannot be rolled back.";
 /// So many files of each kind are named where a rollback is foretold.
 const NAMED: usize = 200;
 
@@ -179,20 +177,9 @@ pub(super) fn touched(
 }
 
 /// Returns what a command would undo, as the files are now; `None` for one that undoes nothing.
-fn rollback(
-    folder: &StateFolder,
-    kernel: &Kernel,
-    command: &Command,
-) -> Result<Option<Rollback>, Box<dyn std::error::Error>> {
-    let Some(steps) = kernel.undone_by(command) else { return Ok(None) };
-    let steps = steps.into_iter().map(|(delegation, step)| Which { delegation, step }).collect();
-    let wanted = Wanted { steps, live: kernel.expected().into_iter().collect() };
-    let shop = Shop::new(folder.clone(), Git::new(std::env::vars_os()));
-    let foreseen = shop.foresee(&wanted).map_err(|error| CliError::Unreadable(error.to_string()))?;
-    match foreseen.refusal() {
-        Some(why) => Err(CliError::Unreadable(format!("{NO_ROLLBACK}\n{why}.")).into()),
-        None => Ok(Some(foreseen.told(&command.delegation_id))),
-    }
+fn rollback(folder: &StateFolder, kernel: &Kernel, command: &Command) -> Result<Option<Rollback>, CliError> {
+    let asked = Question::of(kernel, folder, command).map(Question::answer);
+    asked.transpose().map_err(CliError::Unreadable)
 }
 
 /// Returns what a command would undo, or why nothing can be.

@@ -98,9 +98,8 @@ impl Shop {
             let now = self.tree_of(&part.repo, paths.keys())?;
             let differs = |tree: &str| -> Result<BTreeSet<PathBuf>, Failed> {
                 let changes = compare(&self.git, &part.repo.at(), tree, &now)?;
-                let changed =
-                    changes.into_iter().map(|change| PathBuf::from(OsStr::from_bytes(&change.path)));
-                Ok(changed.filter(|path| paths.contains_key(path)).collect())
+                let names = changes.into_iter().map(|change| PathBuf::from(OsStr::from_bytes(&change.path)));
+                Ok(names.filter(|path| paths.contains_key(path)).collect())
             };
             let (not_old, not_new) = (differs(&part.ours)?, differs(&part.target)?);
             for path in not_old.intersection(&not_new) {

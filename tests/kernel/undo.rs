@@ -90,6 +90,11 @@ fn a_cancel_with_rollback_undoes_when_all_has_ended_and_is_confirmed_then() {
     assert!(world.undos.is_empty(), "an agent still works");
     world.obey_all();
     assert_eq!(world.kernel.outcome(&"c".into()), Some(&CommandOutcome::Accepted));
+    let told = world.events.iter().find_map(|event| match &event.body {
+        Body::Cancelled(data) => Some(data.rolled_back),
+        _ => None,
+    });
+    assert_eq!(told, Some(Some(true)));
     assert_eq!(steps(&world), ["one"], "the other never began");
     world.see_to_undo(true).unwrap();
     let proof = proof(&world, "c");

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use super::foresee::foresee;
 use super::logs::LogFollower;
 use super::{Watched, Whose, elsewhere, git};
 use crate::cli::natives::Transcript;
@@ -370,26 +371,6 @@ fn preview(whose: Option<&Whose>, command: &Command) -> Vec<String> {
         Ok(lines) => lines,
         Err(error) => vec![first_line(&*error)],
     }
-}
-
-/// Says what commands would undo, or of the first that can undo nothing why.
-fn foresee(commands: &[(Option<Whose>, Command)]) -> Result<String, String> {
-    let told: Result<Vec<String>, String> = commands
-        .iter()
-        .map(|(whose, command)| {
-            let rollback = match whose {
-                Some(Whose::Here(folder)) => {
-                    mind::foretold(folder, command).map_err(|error| error.to_string())?
-                }
-                Some(Whose::Elsewhere(client)) => elsewhere::foretold(client, command)?,
-                None => return Err("the folder of its engine is not known here".into()),
-            };
-            Ok(format!("Roll back would undo {}", rollback.foretells()))
-        })
-        .collect();
-    // That it cannot be is said where it is shown.
-    let why = |told: String| told.strip_prefix(mind::NO_ROLLBACK).unwrap_or(&told).trim().to_owned();
-    told.map(|lines| lines.join("\n")).map_err(why)
 }
 
 /// Reads what left the tree of these folders, newest first.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::Driver;
 use super::trees::{Came, Job, Waiting};
+use crate::engine::foresee::NO_ROLLBACK;
 use crate::engine::kernel::effect::Launch;
 use crate::engine::kernel::input::{Exit, Input, Report};
 use crate::engine::kernel::spec::{Code, Refusal};
@@ -91,7 +92,7 @@ impl Driver {
         }
         let told = Foreseen { cannot, ..Foreseen::default() };
         let why = told.refusal()?;
-        Some(Refusal::new(Code::Unsupported, format!("It cannot be rolled back.\n{why}.")))
+        Some(Refusal::new(Code::Unsupported, format!("{NO_ROLLBACK}\n{why}.")))
     }
 
     pub(super) fn undo(

@@ -13,15 +13,15 @@ use serde_json::{Map, Value, json};
 use super::super::Api;
 use super::super::plan::stray;
 use super::super::problem::Problem;
-use crate::engine::door::{Answer, View};
+use crate::engine::door::{Answer, Left, View};
+use crate::engine::foresee::Question;
 use crate::engine::kernel::Preview;
+use crate::engine::kernel::spec::Code;
 use crate::model::command::{Command, Receipt, ReceiptState, Verb};
 use crate::model::id::{CommandId, DelegationId, SubtaskId, file_name};
 use crate::model::key::NodeKey;
 use crate::model::node::Node;
-use crate::model::rollback::Rollback;
 use crate::report::json::tree;
-use crate::worktree::{Git, Shop, Wanted, Which};
 
 /// What stands behind the question mark.
 #[derive(Debug, Default, Deserialize)]
@@ -162,7 +162,7 @@ pub(super) async fn send(api: &Api, command: Command) -> Result<Sent, Problem> {
             );
             Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "key-reused", &text))
         }
-        Ok(Err(_)) => Err(crate::engine::door::Left.into()),
+        Ok(Err(_)) => Err(Left.into()),
         Err(_) => {
             let receipt = api.0.door.look(move |view| view.receipt(&id)).await?;
             match receipt {
@@ -215,15 +215,10 @@ fn describe(view: &View<'_>, command: &Command) -> (Option<&'static str>, Map<St
 }
 
 pub(super) async fn preview(api: &Api, command: Command) -> Result<Response, Problem> {
-    let (kind, id) = (command.verb.kind(), command.delegation_id.clone());
-    let (preview, undone) = api
-        .0
-        .door
-        .look(move |view| {
-            let live = view.kernel.expected().into_iter().collect();
-            (view.kernel.preview(&command), view.kernel.undone_by(&command).map(|steps| (steps, live)))
-        })
-        .await?;
+    let (kind, folder) = (command.verb.kind(), api.0.door.folder().clone());
+    let look =
+        move |view: &View<'_>| (view.kernel.preview(&command), Question::of(view.kernel, &folder, &command));
+    let (preview, undone) = api.0.door.look(look).await?;
     let preview = preview?;
     let Preview { delegations, subtasks, sessions, .. } = preview;
     let subtasks: Vec<Value> = subtasks
@@ -232,28 +227,12 @@ pub(super) async fn preview(api: &Api, command: Command) -> Result<Response, Pro
         .collect();
     let mut told =
         json!({"kind": kind, "delegations": delegations, "subtasks": subtasks, "sessions": sessions});
-    if let (Some((steps, live)), Some(told)) = (undone, told.as_object_mut()) {
-        let steps = steps.into_iter().map(|(delegation, step)| Which { delegation, step }).collect();
-        let rollback = foresee(api, id, Wanted { steps, live }).await?;
+    if let (Some(undone), Some(told)) = (undone, told.as_object_mut()) {
+        // Git may take its time.
+        let answer = tokio::task::spawn_blocking(move || undone.answer()).await.map_err(|_| Left)?;
+        let rollback =
+            answer.map_err(|why| Problem::refused(Some(Code::Unsupported.as_str()), Some(&why), None))?;
         told.insert("rollback".into(), serde_json::to_value(rollback).unwrap_or_default());
     }
     Ok(Json(json!({ "preview": told })).into_response())
-}
-
-/// Asks git what a rollback would do, where that may take its time.
-async fn foresee(api: &Api, id: DelegationId, wanted: Wanted) -> Result<Rollback, Problem> {
-    let shop = Shop::new(api.0.door.folder().clone(), Git::new(std::env::vars_os()));
-    let foreseen = tokio::task::spawn_blocking(move || shop.foresee(&wanted)).await;
-    let foreseen = match foreseen {
-        Ok(Ok(foreseen)) => foreseen,
-        Ok(Err(error)) => return Err(Problem::refused(Some("conflict"), Some(&error.to_string()), None)),
-        Err(_) => return Err(crate::engine::door::Left.into()),
-    };
-    match foreseen.refusal() {
-        Some(why) => {
-            let why = format!("It cannot be rolled back.\n{why}.");
-            Err(Problem::refused(Some("unsupported"), Some(&why), None))
-        }
-        None => Ok(foreseen.told(&id)),
-    }
 }

@@ -62,6 +62,14 @@ impl Kernel {
         found
     }
 
+    /// Returns whether somebody who cancels a delegation wants it undone.
+    pub(in super::super) fn is_rolled_back(&self, id: &DelegationId) -> bool {
+        let commands = self.pending.values().map(|pending| &pending.command);
+        let mut wanting =
+            commands.filter(|command| matches!(command.verb, Verb::Cancel { rollback: true, .. }));
+        wanting.any(|command| self.reach(command).delegations.contains(id))
+    }
+
     /// A delegation that failed may want to be undone.
     pub(in super::super) fn owe_rollback(&mut self, id: &DelegationId) {
         if let Some(delegation) = self.delegations.get_mut(id) {
