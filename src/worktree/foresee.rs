@@ -201,19 +201,20 @@ impl Shop {
         holds: bool,
     ) -> Result<(Foreseen, Vec<Outlook>), Failed> {
         let mut told = Foreseen::default();
-        let mut trees: BTreeMap<PathBuf, Vec<(Which, Span)>> = BTreeMap::new();
+        let mut folders: BTreeMap<(PathBuf, PathBuf), Vec<(Which, Span)>> = BTreeMap::new();
         for which in &wanted.steps {
             match self.chosen(which, &wanted.live) {
                 Err(why) => told.cannot.push((which.clone(), why)),
                 Ok(spans) => {
                     for span in spans {
-                        trees.entry(span.repo.top.clone()).or_default().push((which.clone(), span));
+                        let folder = (span.repo.top.clone(), span.repo.prefix.clone());
+                        folders.entry(folder).or_default().push((which.clone(), span));
                     }
                 }
             }
         }
         let mut outlooks = Vec::new();
-        for (top, chosen) in trees {
+        for ((top, _), chosen) in folders {
             let is_other = |which: &Which, span: &Span| {
                 span.repo.top == top && !chosen.iter().any(|(of, one)| of == which && one.began == span.began)
             };
@@ -368,11 +369,11 @@ impl Shop {
     /// Takes a snapshot through another index, with these files whether git ignores them or not.
     pub(super) fn tree_with(&self, repo: &Repo, index: &Path, also: &[&Path]) -> Result<String, Failed> {
         fresh(index)?;
-        let (at, kept) = (repo.at(), self.kept_index(&repo.top));
+        let (at, kept) = (repo.at(), self.kept_index(repo));
         if copy_with_time(&kept, index).is_err() && copy_with_time(&at.dir.join("index"), index).is_err() {
             self.git.at(&at).index(index).args(["read-tree", "HEAD"]).run()?;
         }
-        match self.add_all(&at, index, PATIENCE)? {
+        match self.add_all(repo, index, PATIENCE)? {
             Some((0 | 1, _)) => {}
             Some((_, said)) => return Err(Failed::Git { what: "add".into(), said }),
             None => return Err(Failed::Odd(format!("a snapshot of {} takes too long", repo.top.display()))),

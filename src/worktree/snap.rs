@@ -196,10 +196,10 @@ impl Shop {
         if self.memory.borrow().slow.get(&repo.top).is_some_and(is_slow) {
             return Ok(Err(slow(within.as_secs_f64())));
         }
-        let index = self.kept_index(&repo.top);
+        let index = self.kept_index(repo);
         for is_last in [false, true] {
             self.renew(&repo.at(), &index)?;
-            match self.add_all(&repo.at(), &index, within)? {
+            match self.add_all(repo, &index, within)? {
                 // Exit code 1: something could not be added, such as a file that may not be read. The rest is.
                 Some((0 | 1, _)) => {
                     return self.git.at(&repo.at()).index(&index).args(["write-tree"]).line().map(Ok);
@@ -216,21 +216,27 @@ impl Shop {
         Ok(Err("git could not take it".into()))
     }
 
-    /// Brings everything that is in a work tree into an index, but for what is ignored and for the state folder.
+    /// Brings everything that is in the folder of a step into an index, but for what is ignored and for the state
+    /// folder. What is around that folder may be a person's whole home, and is left out.
     pub(super) fn add_all(
         &self,
-        at: &At,
+        repo: &Repo,
         index: &Path,
         within: Duration,
     ) -> Result<Option<(i32, String)>, Failed> {
-        let mut call = self.git.at(at).index(index).args(["add", "--all", "--ignore-errors", "--", ":/"]);
+        let at = repo.at();
+        let mut whole = std::ffi::OsString::from(":(top,literal)");
+        whole.push(&repo.prefix);
+        let mut call = self.git.at(&at).index(index).args(["add", "--all", "--ignore-errors", "--"]);
+        call = call.args([whole]);
         let root = fs::canonicalize(&self.folder.root);
         if let Some(below) = root.ok().and_then(|root| root.strip_prefix(&at.tree).map(Path::to_owned).ok()) {
             let mut except = std::ffi::OsString::from(":(top,exclude,literal)");
             except.push(below);
             call = call.args([except]);
         }
-        call.within(within)
+        let nothing = |said: &str| said.contains("did not match any files");
+        Ok(call.within(within)?.map(|(code, said)| (if nothing(&said) { 0 } else { code }, said)))
     }
 
     /// Makes the kept index fit to be used: begun from the person's own whenever that is another than it was.
@@ -258,11 +264,13 @@ impl Shop {
         remove(&index.with_extension("seen"))
     }
 
-    /// Returns the index that is kept for a work tree.
-    pub(super) fn kept_index(&self, top: &Path) -> PathBuf {
-        let name = top.as_os_str().as_encoded_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
-            (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+    /// Returns the index that is kept for a folder of a work tree.
+    pub(super) fn kept_index(&self, repo: &Repo) -> PathBuf {
+        let folder = repo.top.join(&repo.prefix);
+        let name =
+            folder.as_os_str().as_encoded_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
+                (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+            });
         self.folder.worktrees_dir().join(format!(".snapshots-{name:016x}.index"))
     }
 

@@ -290,6 +290,26 @@ fn a_rollback_that_was_cut_off_is_finished_once_and_what_a_person_did_meanwhile_
 }
 
 #[test]
+fn what_is_around_the_folder_of_a_step_is_neither_read_nor_touched() {
+    let place = Place::new(&[("sub/a", "1\n"), ("around", "1\n")]);
+    let shop = place.shop();
+    let sub = place.path("sub");
+    shop.before(&which("st-1"), &"ses-1".into(), &sub, LONG).unwrap();
+    place.write("sub/a", "2\n");
+    place.write("sub/new", "2\n");
+    place.write("around", "2\n");
+    shop.after(&which("st-1"), &"ses-1".into(), false, LONG).unwrap();
+    let told = undo(&shop, "k", &["st-1"]);
+    assert_eq!(told.back, [(Back::Restored, "sub/a".into()), (Back::Removed, "sub/new".into())]);
+    assert_eq!((place.read("sub/a"), place.read("around")), ("1\n".into(), "2\n".into()));
+    fs::create_dir(place.path("empty")).unwrap();
+    shop.before(&which("st-2"), &"ses-2".into(), &place.path("empty"), LONG).unwrap();
+    place.write("empty/made", "2\n");
+    shop.after(&which("st-2"), &"ses-2".into(), false, LONG).unwrap();
+    assert_eq!(undo(&shop, "k2", &["st-2"]).back, [(Back::Removed, "empty/made".into())]);
+}
+
+#[test]
 fn the_refs_go_when_the_delegation_leaves() {
     let place = Place::new(&[("a", "1\n")]);
     let shop = place.shop();
