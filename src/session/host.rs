@@ -42,11 +42,21 @@ pub fn run(folder: &Path) -> Result<Outcome> {
     }
     take::leave_the_callers_session();
     let Some(taken) = take::take(&folder)? else { return Ok(Outcome::Taken) };
+    forget_values(&folder, &spec);
     let exit = live(&folder, spec).unwrap_or_else(never_ran);
     record(&folder, &exit)?;
     voice::Voice::open(&folder)?.say(Said::Exited);
     drop(taken);
     Ok(Outcome::Recorded)
+}
+
+/// Takes the values of the agent's variables out of the spec, keys of providers among them: nobody reads it again once the
+/// folder is taken, and it stays there for as long as the output does.
+fn forget_values(folder: &Folder, spec: &Spec) {
+    let mut left = spec.clone();
+    left.run.env.values_mut().for_each(String::clear);
+    // Where it cannot be written anew, on a full disk, what was in it is gone all the same.
+    let _ = serde_json::to_vec(&left).map(|content| std::fs::write(folder.spec(), content));
 }
 
 /// Starts the agent and works until it is gone, or says why it never ran.
