@@ -15,6 +15,7 @@ mod voice;
 mod wake;
 mod work;
 
+use std::io::{self, Write};
 use std::path::Path;
 
 use super::error::{Error, Result};
@@ -41,8 +42,9 @@ pub fn run(folder: &Path) -> Result<Outcome> {
         return Err(Error::Newer { path: folder.spec(), protocol: spec.protocol });
     }
     take::leave_the_callers_session();
-    let Some(taken) = take::take(&folder)? else { return Ok(Outcome::Taken) };
+    let taken = take::take(&folder)?;
     forget_values(&folder, &spec);
+    let Some(taken) = taken else { return Ok(Outcome::Taken) };
     let exit = live(&folder, spec).unwrap_or_else(never_ran);
     record(&folder, &exit)?;
     voice::Voice::open(&folder)?.say(Said::Exited);
@@ -55,8 +57,12 @@ pub fn run(folder: &Path) -> Result<Outcome> {
 fn forget_values(folder: &Folder, spec: &Spec) {
     let mut left = spec.clone();
     left.run.env.values_mut().for_each(String::clear);
-    // Where it cannot be written anew, on a full disk, what was in it is gone all the same.
-    let _ = serde_json::to_vec(&left).map(|content| std::fs::write(folder.spec(), content));
+    // In one go, since another host may be reading it. Where that fails, on a full disk, the agent still runs.
+    let _ = serde_json::to_vec(&left).map_err(io::Error::from).and_then(|content| {
+        let mut file = tempfile::NamedTempFile::new_in(&folder.0)?;
+        file.write_all(&content)?;
+        file.persist(folder.spec()).map_err(|failed| failed.error)
+    });
 }
 
 /// Starts the agent and works until it is gone, or says why it never ran.
