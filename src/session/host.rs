@@ -37,7 +37,7 @@ pub enum Outcome {
 pub fn run(folder: &Path) -> Result<Outcome> {
     let folder = Folder(folder.to_owned());
     let spec: Spec = read(&folder.spec())?
-        .ok_or_else(|| Error::io("read", &folder.spec())(std::io::ErrorKind::NotFound.into()))?;
+        .ok_or_else(|| Error::io("read", &folder.spec())(io::ErrorKind::NotFound.into()))?;
     if spec.protocol > PROTOCOL {
         return Err(Error::Newer { path: folder.spec(), protocol: spec.protocol });
     }
