@@ -188,7 +188,7 @@ impl Driver {
         // A session that the kernel gave up already has no step any more; its end is still waited for.
         if let Some((delegation, step)) = self.step_of(session) {
             let at = now();
-            let mut events = news.events(&delegation, &step, session);
+            let mut events = news.events(&delegation, &step, session, &self.world.prices);
             if !self.book.keeping().progress {
                 events.retain(|event| !matches!(event, Body::SubtaskProgress(_) | Body::AgentProgress(_)));
             }
