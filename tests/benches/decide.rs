@@ -14,14 +14,16 @@ mod floors;
 
 use std::hint::black_box;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use floors::{Floor, quantile, report, timed};
+use floors::{Floor, quantile, report};
 use quarterdeck::decide::decider::Decider;
 use quarterdeck::decide::decision::{Options, decide};
 use quarterdeck::decide::hint::hint;
 use quarterdeck::decide::settings::Settings;
 use quarterdeck::decide::task::Task;
 use quarterdeck::model::time::Stamp;
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::Value;
 
 const ROUNDS: usize = 400;
@@ -84,7 +86,7 @@ fn flat(tasks: &[Task], settings: &Settings, now: Stamp) -> (u64, u64) {
     for round in 0..100_000_u32 {
         let mut task = tasks[round as usize % tasks.len()].clone();
         task.title = format!("{} {round}", task.title);
-        let at = now.plus(std::time::Duration::from_mins(u64::from(round / 1_000)));
+        let at = now.plus(Duration::from_mins(u64::from(round / 1_000)));
         black_box(memory.decide(&task, None, Options::default(), at));
         if round == 10_000 {
             early = resident();
@@ -92,6 +94,17 @@ fn flat(tasks: &[Task], settings: &Settings, now: Stamp) -> (u64, u64) {
     }
     assert!(memory.remembered() <= 256, "{} answers are remembered", memory.remembered());
     (early, resident())
+}
+
+/// Returns how long this thread was at work on it: others on the machine do not count.
+fn timed(work: impl FnOnce()) -> Duration {
+    let worked = || {
+        let time = clock_gettime(ClockId::ThreadCPUTime);
+        Duration::new(time.tv_sec.try_into().unwrap(), time.tv_nsec.try_into().unwrap())
+    };
+    let begun = worked();
+    work();
+    worked().saturating_sub(begun)
 }
 
 fn resident() -> u64 {
