@@ -169,16 +169,17 @@ pub(super) struct Cancel {
 
 impl Cancel {
     pub(super) fn run(self, place: &Place) -> Outcome {
-        match self.target.agent() {
-            Some((step, agent)) => {
-                let verb = Verb::CancelAgent { agent_id: agent.into(), reason: self.reason };
-                Target { on: step, ..self.target }.send(place, verb)
+        let Self { target, reason, rollback } = self;
+        if let Some((step, agent)) = target.agent() {
+            if rollback {
+                let why =
+                    format!("{} is one agent of a step: only the whole step can be rolled back.", target.on);
+                return Err(CliError::Unreadable(why).into());
             }
-            None => {
-                let Self { target, reason, rollback } = self;
-                target.send(place, Verb::Cancel { rollback, reason })
-            }
+            let verb = Verb::CancelAgent { agent_id: agent.into(), reason };
+            return Target { on: step, ..target }.send(place, verb);
         }
+        target.send(place, Verb::Cancel { rollback, reason })
     }
 }
 

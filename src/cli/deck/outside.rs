@@ -69,6 +69,10 @@ impl Hands {
         }
     }
 
+    fn with_places(&self, commands: Vec<(SourceId, Command)>) -> Vec<(Option<Whose>, Command)> {
+        commands.into_iter().map(|(source, command)| (self.whose(source), command)).collect()
+    }
+
     fn folders(&self) -> Vec<StateFolder> {
         self.watched.iter().filter_map(Watched::folder).cloned().collect()
     }
@@ -227,16 +231,14 @@ impl Outside for Hands {
             }
             Effect::Hold { id, what, held } => self.hold(id, what, held),
             Effect::Preview { ticket, commands } => {
-                let commands: Vec<(Option<Whose>, Command)> =
-                    commands.into_iter().map(|(source, command)| (self.whose(source), command)).collect();
+                let commands = self.with_places(commands);
                 self.spawn(move |_| {
                     let lines = commands.iter().flat_map(|(whose, command)| preview(whose.as_ref(), command));
                     News::Previewed { ticket, lines: lines.collect() }
                 });
             }
             Effect::Foresee { ticket, commands } => {
-                let commands: Vec<(Option<Whose>, Command)> =
-                    commands.into_iter().map(|(source, command)| (self.whose(source), command)).collect();
+                let commands = self.with_places(commands);
                 self.spawn(move |_| News::Foreseen { ticket, told: foresee(&commands) });
             }
             Effect::Explain { ticket, target } => {

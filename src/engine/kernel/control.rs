@@ -112,14 +112,10 @@ impl Turn<'_> {
                 proof
             }
             Verb::Resume => format!("{count} of {count} answered"),
-            Verb::Cancel { .. } => {
-                // Delegations end in their own time: with the last of what is below them.
-                if self.kernel.reach(&command).delegations.iter().any(|id| self.kernel.is_open(id)) {
-                    return;
-                }
-                let Some(proof) = self.cancel_proof(&command) else { return };
-                proof
-            }
+            Verb::Cancel { .. } => match self.cancel_proof(&command) {
+                Some(proof) => proof,
+                None => return,
+            },
             Verb::Skip { .. } => ended(processes(&pending.proofs), KNOWS_ORPHANS),
             // Whether its agent ended by itself or with its session: it has ended.
             Verb::CancelAgent { .. } if count > 0 => "1 of 1 agent ended".into(),
@@ -158,12 +154,8 @@ impl Turn<'_> {
             },
             Verb::Report { said } => report_proof(said).into(),
             Verb::Rollback { .. } => match self.rollback_proof(&command) {
+                Some(proof) => proof,
                 None => return,
-                Some(Ok(proof)) => proof,
-                Some(Err(refusal)) => {
-                    self.refuse(&command, refusal);
-                    return;
-                }
             },
             Verb::Retry { .. } | Verb::Accept { .. } | Verb::Reject { .. } => "done".into(),
         };

@@ -24,12 +24,14 @@ impl Kernel {
 }
 
 impl Turn<'_> {
-    /// Returns how a cancel is proven; `None` while what it wants undone is not.
+    /// Returns how a cancel is proven; `None` while something of it is open, or what it wants undone is not.
     pub(super) fn cancel_proof(&mut self, command: &Command) -> Option<String> {
-        let undo = match &command.verb {
-            Verb::Cancel { rollback: true, .. } => Some(self.undo(command)?),
-            _ => None,
-        };
+        // Delegations end in their own time: with the last of what is below them.
+        if self.kernel.reach(command).delegations.iter().any(|id| self.kernel.is_open(id)) {
+            return None;
+        }
+        let wants_undo = matches!(command.verb, Verb::Cancel { rollback: true, .. });
+        let undo = if wants_undo { Some(self.undo(command)?) } else { None };
         let pending = self.kernel.pending.get(&command.id)?;
         let count = processes(&pending.proofs);
         let ended = format!("{}, {} had not begun", ended(count, KNOWS_ORPHANS), pending.unstarted);

@@ -8,7 +8,7 @@ use crate::model::id::{CommandId, DelegationId, SubtaskId};
 use crate::model::rollback::Rollback;
 
 use super::super::effect::Effect;
-use super::super::spec::{Code, Refusal};
+use super::super::spec::Refusal;
 use super::super::state::{Delegation, Undo};
 use super::super::{Kernel, Turn};
 use super::conflict;
@@ -100,16 +100,14 @@ impl Kernel {
     }
 
     fn undo_told(&mut self, id: &DelegationId, command: Option<&CommandId>, undo: Undo) {
-        match command {
-            Some(command) => {
-                self.pending
-                    .get_mut(command)
-                    .into_iter()
-                    .for_each(|pending| pending.undo = Some(undo.clone()));
+        let Some(command) = command else {
+            if let Some(delegation) = self.delegations.get_mut(id) {
+                delegation.owes_rollback = false;
             }
-            None => {
-                self.delegations.get_mut(id).into_iter().for_each(|known| known.owes_rollback = false);
-            }
+            return;
+        };
+        if let Some(pending) = self.pending.get_mut(command) {
+            pending.undo = Some(undo);
         }
     }
 }
@@ -130,14 +128,15 @@ impl Turn<'_> {
         None
     }
 
-    /// Concludes a rollback: with its proof, or refused with what stood in the way.
-    pub(super) fn rollback_proof(&mut self, command: &Command) -> Option<Result<String, Refusal>> {
-        Some(match self.undo(command)? {
-            Undo::Done { proof } => Ok(proof),
+    /// Returns how a rollback is proven; `None` while it is under way, or where it is refused with what stood in the way.
+    pub(super) fn rollback_proof(&mut self, command: &Command) -> Option<String> {
+        match self.undo(command)? {
+            Undo::Done { proof } => Some(proof),
             Undo::Failed { why } => {
-                Err(Refusal::new(Code::Conflict, format!("Nothing was rolled back: {why}.")))
+                self.refuse(command, conflict(format!("Nothing was rolled back: {why}.")));
+                None
             }
-        })
+        }
     }
 
     /// Undoes what a failed delegation changed, if it wants that.
