@@ -205,7 +205,7 @@ impl Shop {
                     return self.git.at(&repo.at()).index(&index).args(["write-tree"]).line().map(Ok);
                 }
                 // What is kept is of no use, perhaps after a power cut: once more from the person's.
-                Some(_) if !is_last => self.drop_index(&index)?,
+                Some(_) if !is_last => drop_index(&index)?,
                 Some((_, said)) => return Err(Failed::Git { what: "add".into(), said }),
                 None => {
                     self.memory.borrow_mut().slow.insert(repo.top.clone(), Instant::now());
@@ -257,11 +257,6 @@ impl Shop {
             Err(error) => return Err(Failed::file("copy", &own)(error)),
         }
         fs::write(&seen, now).map_err(Failed::file("write", &seen))
-    }
-
-    fn drop_index(&self, index: &Path) -> Result<(), Failed> {
-        fresh(index)?;
-        remove(&index.with_extension("seen"))
     }
 
     /// Returns the index that is kept for a folder of a work tree.
@@ -357,6 +352,11 @@ impl Shop {
         }
         Ok(())
     }
+}
+
+fn drop_index(index: &Path) -> Result<(), Failed> {
+    fresh(index)?;
+    remove(&index.with_extension("seen"))
 }
 
 /// Returns the steps of a delegation's folder that have snapshots.

@@ -174,14 +174,13 @@ pub fn open(ui: &mut Ui, cx: Ctx<'_>, mut form: Form, nodes: &[NodeIx]) -> Vec<E
         form.notes.push(cancel::uncounted(ticket));
         effects.push(Effect::Changes { ticket, source, workspaces: workspaces(cx, nodes) });
     }
-    let undone = match &form.purpose {
-        Purpose::Cancel { targets, .. } if targets.iter().all(|target| target.agent.is_none()) => {
-            Some((targets.clone(), Verb::Cancel { rollback: true, reason: None }))
-        }
-        Purpose::Control(Control::Rollback, targets) => {
-            Some((targets.clone(), Verb::Rollback { reason: None }))
-        }
-        _ => None,
+    let undone = if let Purpose::Cancel { targets, .. } = &form.purpose {
+        let is_whole = targets.iter().all(|target| target.agent.is_none());
+        is_whole.then(|| (targets.clone(), Verb::Cancel { rollback: true, reason: None }))
+    } else if let Purpose::Control(Control::Rollback, targets) = &form.purpose {
+        Some((targets.clone(), Verb::Rollback { reason: None }))
+    } else {
+        None
     };
     if let Some((targets, verb)) = undone {
         effects.push(foresee(ui, cx, &mut form, &targets, &verb));
