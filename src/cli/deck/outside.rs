@@ -69,6 +69,11 @@ impl Hands {
         }
     }
 
+    fn foresee(&self, ticket: u64, commands: Vec<(SourceId, Command)>) {
+        let commands = self.with_places(commands);
+        self.spawn(move |_| News::Foreseen { ticket, told: foresee(&commands) });
+    }
+
     fn with_places(&self, commands: Vec<(SourceId, Command)>) -> Vec<(Option<Whose>, Command)> {
         commands.into_iter().map(|(source, command)| (self.whose(source), command)).collect()
     }
@@ -237,10 +242,7 @@ impl Outside for Hands {
                     News::Previewed { ticket, lines: lines.collect() }
                 });
             }
-            Effect::Foresee { ticket, commands } => {
-                let commands = self.with_places(commands);
-                self.spawn(move |_| News::Foreseen { ticket, told: foresee(&commands) });
-            }
+            Effect::Foresee { ticket, commands } => self.foresee(ticket, commands),
             Effect::Explain { ticket, target } => {
                 let whose = self.whose(target.source);
                 self.spawn(move |_| News::Explained { ticket, lines: explain(whose.as_ref(), &target) });
