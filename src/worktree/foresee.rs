@@ -330,12 +330,11 @@ impl Shop {
                 None if *current != change.new => Some("it was changed since".to_owned()),
                 None => None,
             };
-            match why {
-                Some(why) => told.leave(&path, &why),
-                None => {
-                    let known = paths.entry(path).or_insert(Path1 { now, to_be: None });
-                    known.to_be = change.old;
-                }
+            if let Some(why) = why {
+                told.leave(&path, &why);
+            } else {
+                let known = paths.entry(path).or_insert(Path1 { now, to_be: None });
+                known.to_be = change.old;
             }
         }
         Ok(())
