@@ -9,6 +9,7 @@ pub mod anomaly;
 mod apply;
 mod arena;
 mod audit;
+pub mod budget;
 pub mod command;
 pub mod delta;
 pub mod event;

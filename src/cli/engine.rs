@@ -96,7 +96,8 @@ impl Run {
         }
         let config = super::config::configuration(&folder)?;
         let world = World::new(std::env::current_exe()?, std::env::vars().collect(), config);
-        let world = World { idle_after: self.background.then_some(IDLE), ..world };
+        let prices = super::natives::prices_of(&folder);
+        let world = World { idle_after: self.background.then_some(IDLE), prices, ..world };
         let driver = Driver::open(folder, Arc::new(RealDisk), world)?;
         let stopper = driver.stopper();
         for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {

@@ -51,9 +51,7 @@ impl Natives {
     fn within(folder: Option<&StateFolder>, folders: &[StateFolder]) -> Self {
         let homes = homes();
         let scope = folder.map_or(Scope::All, |folder| Scope::project(&whole(folder.project())));
-        let own = homes.config.as_ref().map(|config| config.join("quarterdeck/prices.toml"));
-        let project = folder.map(|folder| folder.root.join("prices.toml"));
-        let (prices, warnings) = prices(own.into_iter().chain(project));
+        let (prices, warnings) = prices_for(&homes, folder);
         let projects = folders.iter().map(|folder| whole(folder.project())).collect();
         let omc_state_dir = variable("OMC_STATE_DIR");
         let folders = folders.to_vec();
@@ -137,6 +135,17 @@ fn homes() -> Homes {
 
 fn variable(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// Returns the prices that an engine counts with.
+pub(super) fn prices_of(folder: &StateFolder) -> Prices {
+    prices_for(&homes(), Some(folder)).0
+}
+
+fn prices_for(homes: &Homes, folder: Option<&StateFolder>) -> (Prices, Vec<String>) {
+    let own = homes.config.as_ref().map(|config| config.join("quarterdeck/prices.toml"));
+    let project = folder.map(|folder| folder.root.join("prices.toml"));
+    prices(own.into_iter().chain(project))
 }
 
 /// Returns the prices in force: the built-in ones, then what is said in these files.

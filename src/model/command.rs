@@ -5,11 +5,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::budget::Limit;
 use super::event::payload::Proof;
 use super::handoff::{Decision, Handoff, Outcome};
 use super::id::{AgentId, CommandId, DelegationId, QuestionId, SubtaskId, TaskId};
 use super::key::{NodeKey, SourceId};
 use super::time::Stamp;
+use super::usage::Usd;
 use super::worktree::Isolation;
 
 pub use super::pattern::Pattern;
@@ -108,12 +110,13 @@ pub enum Verb {
     Keep,
     /// Removes the work tree of an isolated step.
     Discard,
-    /// Moves deadlines, with all below: to a moment, or by so much. Never to an earlier one.
+    /// Moves deadlines, with all below: to a moment, or by so much. Or raises the budget of what is named: to so
+    /// much in all. Never to less.
     Raise {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tokens: Option<u64>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        cost: Option<super::usage::Usd>,
+        cost: Option<Usd>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadline: Option<Stamp>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -269,9 +272,42 @@ pub struct Limits {
     /// The tokens that it may use with all below it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_budget: Option<u64>,
+    /// What it may cost with all below it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_budget: Option<Usd>,
+    /// The tokens that each of its steps may use, with what it hands on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step_token_budget: Option<u64>,
+    /// What each of its steps may cost, with what it hands on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step_cost_budget: Option<Usd>,
     /// What a result must be worth not to wait for a look, 0 to 100, in place of the setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quality_threshold: Option<u8>,
+}
+
+impl Limits {
+    /// Returns what it may spend with all below it.
+    pub fn budget(&self) -> Limit {
+        Limit { tokens: self.token_budget, cost: self.cost_budget }
+    }
+
+    /// Returns what each of its steps may spend.
+    pub fn step_budget(&self) -> Limit {
+        Limit { tokens: self.step_token_budget, cost: self.step_cost_budget }
+    }
+
+    /// Sets what it may spend, as far as that is said.
+    pub fn allow(&mut self, said: Limit) {
+        let Limit { tokens, cost } = said.or(self.budget());
+        (self.token_budget, self.cost_budget) = (tokens, cost);
+    }
+
+    /// Sets what each of its steps may spend, as far as that is said.
+    pub fn allow_steps(&mut self, said: Limit) {
+        let Limit { tokens, cost } = said.or(self.step_budget());
+        (self.step_token_budget, self.step_cost_budget) = (tokens, cost);
+    }
 }
 
 impl Default for Limits {
@@ -288,6 +324,9 @@ impl Default for Limits {
             grace_ms: 10_000,
             max_depth: None,
             token_budget: None,
+            cost_budget: None,
+            step_token_budget: None,
+            step_cost_budget: None,
             quality_threshold: None,
         }
     }

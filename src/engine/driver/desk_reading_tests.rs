@@ -1,5 +1,6 @@
 use super::*;
 use crate::model::event::Body;
+use crate::model::price::Prices;
 
 /// A session that has ended, and printed this.
 fn ended(temp: &tempfile::TempDir, out: &str) -> Desk {
@@ -75,7 +76,7 @@ fn of_many_words_of_progress_in_one_turn_the_last_one_is_told() {
         (0..1000).map(|at| format!("{{\"quarterdeck\":\"progress\",\"current\":{at}}}")).collect();
     let lines = lines.join("\n") + "\n";
     let news = ended(&temp, &lines).read(true);
-    let events = news.events(&"del-1".into(), &"st-1".into(), &"sess_1_abcdef".into());
+    let events = news.events(&"del-1".into(), &"st-1".into(), &"sess_1_abcdef".into(), &Prices::default());
     let [Body::SubtaskProgress(told)] = events.as_slice() else { panic!("{} events", events.len()) };
     assert_eq!(told.progress.as_ref().unwrap().current, Some(999));
 }
@@ -91,7 +92,8 @@ fn events_of(lines: &str, end: &End) -> Vec<Body> {
     let step = desk.adapter.step(Input::End(end));
     let verdict = desk.verdict(&step);
     desk.keep(step, &mut news);
-    let mut events = news.events(&"del-1".into(), &"st-1".into(), &"sess_1_abcdef".into());
+    let mut events =
+        news.events(&"del-1".into(), &"st-1".into(), &"sess_1_abcdef".into(), &Prices::default());
     events.extend(news.questions.into_iter().map(Body::Asked));
     if let Verdict::Failed { error, result, .. } = verdict {
         let failed = p::SubtaskFailed { error: Some(error), result, ..p::SubtaskFailed::default() };

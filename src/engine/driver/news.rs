@@ -7,8 +7,11 @@ use crate::agent::kind::Kind;
 use crate::agent::log::{Entry, Limited, LogLine, Named, Origin, Place, Started, Status, Usage};
 use crate::engine::kernel::input::Exit;
 use crate::model::event::{Body, payload as p};
+use crate::model::fact::UsageReport;
 use crate::model::handoff::Outcome;
 use crate::model::id::{AgentId, CommandId, DelegationId, QuestionId, SessionId, SubtaskId};
+use crate::model::price::Prices;
+use crate::model::usage::Usd;
 use crate::session::files::Said;
 
 /// What a session told since the last look.
@@ -46,8 +49,14 @@ impl News {
     ///
     /// What was read may be read again after a crash: then the same lines make usages of the same ids, which
     /// count once, and the last word on how far it is stays the last.
-    pub fn events(&self, delegation: &DelegationId, step: &SubtaskId, session: &SessionId) -> Vec<Body> {
-        let teller = Teller { delegation, step, session, tool: self.tool };
+    pub fn events(
+        &self,
+        delegation: &DelegationId,
+        step: &SubtaskId,
+        session: &SessionId,
+        prices: &Prices,
+    ) -> Vec<Body> {
+        let teller = Teller { delegation, step, session, tool: self.tool, prices };
         let mut events = Vec::new();
         let mut latest: BTreeMap<Option<&AgentId>, Latest> = BTreeMap::new();
         for line in &self.log {
@@ -135,13 +144,14 @@ struct Teller<'a> {
     step: &'a SubtaskId,
     session: &'a SessionId,
     tool: Option<&'static str>,
+    prices: &'a Prices,
 }
 
 impl Teller<'_> {
     fn used(&self, agent: Option<&AgentId>, usage: &Usage, from: &Place) -> Body {
         let (message_id, request_id) = usage_ids(self.session, usage, from);
         let (model, tokens) = (usage.model.as_deref().map(cut), Some(usage.tokens));
-        let cost = usage.cost;
+        let cost = usage.cost.or_else(|| self.price(usage));
         match agent {
             Some(agent) => Body::AgentUsage(p::AgentUsage {
                 session_id: self.session.clone(),
@@ -165,6 +175,13 @@ impl Teller<'_> {
                 ..p::SubtaskUsage::default()
             }),
         }
+    }
+
+    /// Returns what a message cost by the table, written down with it: a budget of money must not hang on the table of
+    /// the day on which the journal is read.
+    fn price(&self, usage: &Usage) -> Option<Usd> {
+        let model = usage.model.as_deref().map(Into::into);
+        self.prices.cost(&UsageReport { model, tokens: usage.tokens, ..UsageReport::default() })
     }
 
     fn progressed(&self, agent: Option<&AgentId>, latest: Latest) -> Body {

@@ -188,8 +188,11 @@ impl Driver {
         // A session that the kernel gave up already has no step any more; its end is still waited for.
         if let Some((delegation, step)) = self.step_of(session) {
             let at = now();
-            let events = news.events(&delegation, &step, session);
-            let has_ended = events.iter().any(|event| matches!(event, Body::AgentEnded(_)));
+            let events = news.events(&delegation, &step, session, &self.world.prices);
+            let is_decisive = |event: &Body| {
+                matches!(event, Body::AgentEnded(_) | Body::SubtaskUsage(_) | Body::AgentUsage(_))
+            };
+            let decides = events.iter().any(is_decisive);
             for limited in news.limits() {
                 self.limited.extend(limited.until.map(|until| (limited.provider.clone(), until)));
             }
@@ -203,8 +206,8 @@ impl Driver {
                 let (session, id, trouble) = (session.clone(), id.clone(), Some(why.to_owned()));
                 self.take(Input::Report(Report::Fed { session, id, trouble }))?;
             }
-            if has_ended {
-                // Somebody may wait for it.
+            if decides {
+                // Somebody may wait for it, or a budget be spent.
                 self.take(Input::Report(Report::Alive { session: session.clone() }))?;
             }
             for asked in std::mem::take(&mut news.questions) {
