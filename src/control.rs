@@ -433,8 +433,12 @@ fn state_allows(node: &Node, target: &Target, what: Control) -> Result<(), Strin
         Control::Accept if !is_over && word != StatusWord::Review || word == StatusWord::Done => {
             refuse("Only a failed or reviewed result can be accepted.")
         }
-        Control::Raise if is_over => refuse("Only what is live has a deadline to raise."),
-        Control::Raise if node.clocks.finish_by.is_none() => Err("It has no deadline.".into()),
+        Control::Raise if is_over => refuse("Only what is live has a deadline or a budget to raise."),
+        Control::Raise
+            if node.clocks.finish_by.is_none() && node.more().is_none_or(|more| more.budget.is_none()) =>
+        {
+            Err("It has neither a deadline nor a budget.".into())
+        }
         Control::Settle if !is_over => refuse("Only the work tree of what is over can be settled."),
         Control::Settle => match node.more().and_then(|more| more.tree.as_deref()) {
             Some(tree) if tree.state.is_open() => Ok(()),

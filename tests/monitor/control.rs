@@ -76,7 +76,7 @@ fn a_control_sends_its_command_and_nothing_else(#[case] to: &str, #[case] keys: 
 #[case(DONE, "T", "Only a running agent can be told.")]
 #[case(FOREIGN, "p", "Told by a plain store, which takes no commands from here.")]
 #[case(FOREIGN, "c", "Told by a plain store, which takes no commands from here.")]
-#[case(PAUSED, "+", "It has no deadline.")]
+#[case(PAUSED, "+", "It has neither a deadline nor a budget.")]
 fn what_cannot_be_done_says_why_and_sends_nothing(#[case] to: &str, #[case] keys: &str, #[case] why: &str) {
     let mut deck = deck();
     deck.press(to).press(keys);

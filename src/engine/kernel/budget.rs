@@ -68,7 +68,8 @@ pub(super) const RAISED: &str = "raised";
 pub(super) const RENEWED: &str = "renewed";
 
 impl Stage {
-    pub(super) fn as_str(self) -> &'static str {
+    /// Returns its name on the wire.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Noted => "noted",
             Self::Unpriced => "unpriced",

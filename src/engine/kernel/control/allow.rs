@@ -175,6 +175,7 @@ impl Turn<'_> {
             budget: limit.budget(),
             tokens_used: Some(spent.tokens),
             cost: Some(spent.cost),
+            reason: Some(format!("raised to {}", limit.words())),
             by: command.by.clone(),
             command_id: Some(command.id.clone()),
             ..Default::default()

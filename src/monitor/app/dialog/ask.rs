@@ -126,9 +126,7 @@ impl Aim<'_> {
                 self.form(control, "skip it", fields)
             }
             Control::Tell => self.form(control, "tell", vec![Field::text(TEXT, "a sentence to the agent")]),
-            Control::Raise => {
-                self.form(control, "raise", vec![Field::text(BY, "by how long, such as 10m or 1h")])
-            }
+            Control::Raise => super::raise::ask(self),
             Control::Accept => {
                 self.form(control, "take as done", vec![Field::text(REASON, "why (may stay empty)")])
             }
