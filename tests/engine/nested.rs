@@ -233,3 +233,63 @@ fn a_return_without_its_form_fails_where_that_is_enforced_and_says_why() {
     let long = deck.run(&["delegate", "--agent", "form", "--command", "plan", "--timeout", "2h", "7"]);
     assert!(text(&long.stderr).contains("60 min at most"), "{}", text(&long.stderr));
 }
+
+#[test]
+fn one_slot_is_enough_for_three_levels() {
+    let deck = deck();
+    fs::write(deck.path("quarterdeck.toml"), AGENTS.replace("agents = 40", "agents = 1")).unwrap();
+    let root = id(&deck.ok(&["delegate", "--agent", "nest", "--wait", "Begin", "Beside"]));
+    let chain = chain(&deck);
+    assert_eq!(chain.iter().map(|(_, depth)| *depth).collect::<Vec<_>>(), [1, 2, 3]);
+    for (id, _) in &chain {
+        assert_eq!(deck.node(id)["status"], "done", "{id} below {root}");
+    }
+    assert_eq!(read(&deck, "levels").lines().count(), 6, "two agents a level");
+}
+
+/// Hands on once, and spends more when told so.
+const DRAIN: &str = r#"
+[agents.drain]
+kind = "command"
+command = '''
+cat > /dev/null
+echo '{"quarterdeck":"usage","messageId":"m1","tokens":{"input":200,"output":100}}'
+if "$QUARTERDECK_PROGRAM" delegate --direct --wait --agent drain "Go deeper" > "said.$QUARTERDECK_DELEGATION" 2>&1
+then exit 0
+fi
+echo x >> deepest
+while [ ! -e more ]; do sleep 0.02; done
+echo '{"quarterdeck":"usage","messageId":"m2","tokens":{"input":200,"output":100}}'
+while [ ! -e go ]; do sleep 0.02; done
+'''
+"#;
+
+#[test]
+fn what_is_spent_three_levels_down_stops_all_of_them_until_the_top_is_raised() {
+    let deck = deck();
+    fs::write(deck.path("quarterdeck.toml"), format!("{AGENTS}{DRAIN}")).unwrap();
+    let root =
+        id(&deck.ok(&["delegate", "--direct", "--agent", "drain", "--retries", "0", "-b", "1k", "Begin"]));
+    wait_until("the deepest waits", || read(&deck, "deepest").lines().count() == 1);
+    fs::write(deck.path("more"), "").unwrap();
+    wait_until("all stand still", || {
+        let chain = chain(&deck);
+        chain.len() == 3 && chain.iter().all(|(id, _)| deck.node(id)["status"] == "paused")
+    });
+    let why = deck.ok(&["explain", &chain(&deck)[2].0]);
+    assert!(why.contains(&format!("the budget of {root} is spent: 1200 of 1000 tokens")), "{why}");
+    let told = journal(&StateFolder::at(deck.path(".quarterdeck")));
+    let levels: Vec<&str> = told
+        .iter()
+        .filter(|event| event["type"] == "delegation:budget" && event["data"]["level"] != "noted")
+        .filter_map(|event| event["data"]["level"].as_str())
+        .collect();
+    assert_eq!(levels, ["warned", "reached"], "one warning, and one report beyond it");
+    let inside = deck.run_inside_an_agent(&["raise", &root, "--tokens", "10k"]);
+    assert_eq!(inside.status.code(), Some(3), "{}", text(&inside.stdout));
+    let raised = deck.ok(&["raise", &root, "--tokens", "10k"]);
+    assert!(raised.contains("3 of 3 continued"), "{raised}");
+    fs::write(deck.path("go"), "").unwrap();
+    deck.ok(&["wait", &root, "--timeout", "60s"]);
+    assert_eq!(deck.node(&root)["usage"]["subtree"]["input"], 800);
+}

@@ -357,7 +357,7 @@ fn raise_all(world: &mut World, round: u16) -> bool {
     let out = |account: &Account| account.told.contains(&(Scope::Own, Stage::Reached));
     for delegation in world.kernel.delegations().values().filter(|one| !one.is_ended()) {
         let own = out(&delegation.account).then(|| (delegation.limit(), None));
-        let steps = delegation.tasks.iter().filter(|task| out(&task.account) && !task.is_ended());
+        let steps = delegation.tasks.iter().filter(|task| out(&task.account));
         let steps = steps.map(|task| (delegation.limit_of(task), Some(task.spec.id.clone())));
         raises.extend(own.into_iter().chain(steps).map(|raise| (delegation.id.clone(), raise)));
     }

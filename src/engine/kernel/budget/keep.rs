@@ -118,6 +118,8 @@ impl Turn<'_> {
             && delegation.status == StatusWord::Paused
             && delegation.broke
             && !self.kernel.is_frozen(delegation, None)
+            // A drain lets only what runs go on.
+            && (self.kernel.holder(delegation).is_none() || !self.kernel.is_still(id))
         {
             self.resume_delegation(id, None);
         }

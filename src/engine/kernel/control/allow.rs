@@ -38,7 +38,12 @@ impl Kernel {
         self.check_not_stopping(delegation)?;
         let (name, over, word) = match task {
             None => (delegation.id.to_string(), delegation.is_ended(), delegation.status),
-            Some((_, task)) => (format!("{}/{}", delegation.id, task.spec.id), task.is_ended(), task.word()),
+            Some((index, task)) => {
+                // What it handed on may outlive it.
+                let below = self.children_of(&delegation.id, index);
+                let over = task.is_ended() && !below.iter().any(|id| self.is_open(id));
+                (format!("{}/{}", delegation.id, task.spec.id), over, task.word())
+            }
         };
         if over {
             return Err(conflict(format!("{name} is {}: it spends nothing more.", word.as_str())));
