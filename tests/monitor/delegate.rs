@@ -28,7 +28,11 @@ fn planned(text: &str) -> Planned {
         pattern: made.pattern,
         subtasks: made.steps,
         decision: Some(Box::new(made.decision)),
-        limits: Limits { max_concurrent: Some(2), token_budget: Some(50_000), ..Limits::default() },
+        limits: Limits {
+            max_concurrent: Some(2),
+            token_budget: Some(Limit { tokens: Some(50_000), cost: None }),
+            ..Limits::default()
+        },
         ..Spec::default()
     };
     Planned { spec, ..Planned::default() }
@@ -69,7 +73,7 @@ fn what_is_filled_in_is_planned_and_nothing_of_it_begins() {
         agents: Some(2),
         rounds: None,
         depth: Some(3),
-        budget: Some(50_000),
+        budget: Some(Limit { tokens: Some(50_000), cost: None }),
     };
     assert!(matches!(
         deck.effects.as_slice(),
@@ -242,7 +246,7 @@ fn what_could_not_be_delegated_comes_back_as_it_was_filled_in() {
         agents: Some(3),
         rounds: Some(4),
         depth: Some(2),
-        budget: Some(900),
+        budget: Some(Limit { tokens: Some(900), cost: None }),
     };
     let why = "No agent was named\u{1b}[2J".to_owned();
     deck.news(News::NotDelegated { source: Some(SourceId(0)), handover: Box::new(handover.clone()), why });

@@ -103,13 +103,20 @@ impl Scope {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Account {
+    #[serde(skip_serializing_if = "is_default")]
     pub spent: Spent,
     /// Since when it spends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Stamp>,
     /// What a person raised its limits to.
+    #[serde(skip_serializing_if = "is_default")]
     pub raised: Limit,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub told: BTreeSet<(Scope, Stage)>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// What all delegations spent on one day.
@@ -139,7 +146,7 @@ pub struct Broke {
 
 impl Account {
     pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
+        is_default(self)
     }
 
     /// Returns which of its limits is reached.

@@ -162,7 +162,8 @@ impl Kernel {
 
     fn why_broke(&self, delegation: &Delegation, index: u32) -> Option<String> {
         let broke = self.broke(delegation, Some(index))?;
-        Some(format!("{}. {}", self.broke_words(&broke), self.broke_help(&broke)))
+        let help = self.broke_help(&broke);
+        Some(format!("{}. {}", self.broke_words(&broke), help.trim_end_matches('.')))
     }
 
     fn why_not(&self, delegation: &Delegation, index: u32, task: &Task, now: Stamp) -> Why {

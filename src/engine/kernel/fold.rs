@@ -221,7 +221,9 @@ impl Kernel {
                 pending.waits.insert(data.session_id.clone());
             }
         }
+        let at = self.at;
         let Some(task) = self.task_mut(&id, index) else { return };
+        task.account.since = task.account.since.or(at);
         task.attempt = data.attempt.unwrap_or_else(|| task.next_attempt());
         task.ripe = false;
         (task.report, task.rejection) = (None, None);

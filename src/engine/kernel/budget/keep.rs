@@ -231,8 +231,9 @@ impl Kernel {
     /// Returns what is gone of the budgets of a step and of its delegation, where they are limited.
     pub fn budget_of(&self, id: &DelegationId, subtask: &SubtaskId) -> Option<String> {
         let delegation = self.delegations.get(id)?;
-        let task = delegation.task(delegation.index_of(subtask)?)?;
-        if task.is_ended() {
+        let index = delegation.index_of(subtask)?;
+        let task = delegation.task(index)?;
+        if task.is_ended() || self.broke(delegation, Some(index)).is_some() {
             return None;
         }
         let own = (delegation.limit_of(task), task.account.spent, "");
