@@ -67,7 +67,7 @@ pub struct World {
     /// The environment from which agents get what their configuration names.
     pub env: BTreeMap<String, String>,
     pub config: Config,
-    /// What tokens cost, where an agent does not say it itself.
+    /// What tokens cost, where an agent does not tell it itself.
     pub prices: Prices,
     /// Leave after so long with nothing to do and nobody there; an engine that a person started stays.
     pub idle_after: Option<Duration>,

@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 use quarterdeck::decide::plan::{Wanted, plan};
 use quarterdeck::decide::settings::Settings;
 use quarterdeck::decide::task::Task;
+use quarterdeck::model::budget::Limit;
 use quarterdeck::model::command::{Limits, Spec};
 use quarterdeck::model::key::SourceId;
 use quarterdeck::monitor::app::effect::{Effect, Handover, News, Planned, TaskName};
@@ -28,11 +29,7 @@ fn planned(text: &str) -> Planned {
         pattern: made.pattern,
         subtasks: made.steps,
         decision: Some(Box::new(made.decision)),
-        limits: Limits {
-            max_concurrent: Some(2),
-            token_budget: Some(Limit { tokens: Some(50_000), cost: None }),
-            ..Limits::default()
-        },
+        limits: Limits { max_concurrent: Some(2), token_budget: Some(50_000), ..Limits::default() },
         ..Spec::default()
     };
     Planned { spec, ..Planned::default() }

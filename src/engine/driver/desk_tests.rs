@@ -38,7 +38,7 @@ fn printed(temp: &tempfile::TempDir, session: &str, lines: &[String]) -> Folder 
 /// Writes down what one look at a session finds, as the driver does before the log is written.
 fn journal(desk: &mut Desk, step: &str, events: &mut Vec<Body>) -> News {
     let news = desk.read(false);
-    events.extend(news.events(&"del-a".into(), &step.into(), &desk.session.clone(), &Prices::default()));
+    events.extend(news.events(&"del-a".into(), &step.into(), &desk.session.clone(), &Prices::built_in()));
     news
 }
 

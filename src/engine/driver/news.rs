@@ -151,7 +151,7 @@ impl Teller<'_> {
     fn used(&self, agent: Option<&AgentId>, usage: &Usage, from: &Place) -> Body {
         let (message_id, request_id) = usage_ids(self.session, usage, from);
         let (model, tokens) = (usage.model.as_deref().map(cut), Some(usage.tokens));
-        let cost = usage.cost.or_else(|| self.price(usage));
+        let (cost, price_date) = self.cost(usage);
         match agent {
             Some(agent) => Body::AgentUsage(p::AgentUsage {
                 session_id: self.session.clone(),
@@ -161,6 +161,7 @@ impl Teller<'_> {
                 model,
                 usage: tokens,
                 cost,
+                price_date,
                 ..p::AgentUsage::default()
             }),
             None => Body::SubtaskUsage(p::SubtaskUsage {
@@ -172,16 +173,25 @@ impl Teller<'_> {
                 model,
                 usage: tokens,
                 cost,
+                price_date,
                 ..p::SubtaskUsage::default()
             }),
         }
     }
 
-    /// Returns what a message cost by the table, written down with it: a budget of money must not hang on the table of
-    /// the day on which the journal is read.
-    fn price(&self, usage: &Usage) -> Option<Usd> {
-        let model = usage.model.as_deref().map(Into::into);
-        self.prices.cost(&UsageReport { model, tokens: usage.tokens, ..UsageReport::default() })
+    /// Returns what a message cost, and the day of the prices where the tool did not tell it itself.
+    fn cost(&self, usage: &Usage) -> (Option<Usd>, Option<String>) {
+        if usage.cost.is_some() {
+            return (usage.cost, None);
+        }
+        let report = UsageReport {
+            model: usage.model.as_deref().map(Into::into),
+            tokens: usage.tokens,
+            hour_cache: usage.hour_cache,
+            ..UsageReport::default()
+        };
+        let cost = self.prices.cost(&report);
+        (cost, cost.map(|_| self.prices.date.clone()))
     }
 
     fn progressed(&self, agent: Option<&AgentId>, latest: Latest) -> Body {

@@ -136,7 +136,9 @@ impl Kernel {
                 let asked = |task: &Task| task.session().is_some_and(|s| s.questions.contains(question_id));
                 return self.one_session(command, asked);
             }
-            Verb::Tell { .. } | Verb::CancelAgent { .. } => return self.one_session(command, |_| true),
+            Verb::Tell { .. } | Verb::SetModel { .. } | Verb::CancelAgent { .. } => {
+                return self.one_session(command, |_| true);
+            }
             // Who goes on for a raised budget is known when it is raised.
             Verb::Raise { .. } if asked(&command.verb).is_some() => return BTreeSet::new(),
             Verb::Raise { .. } => return self.timed_hosts(command),
