@@ -18,6 +18,7 @@ pub mod handoff;
 pub mod id;
 mod index;
 pub mod key;
+pub mod limits;
 pub mod name;
 pub mod node;
 pub mod pattern;

@@ -1,5 +1,6 @@
 //! Controls: each sends exactly its command to exactly its target, or says why it does not.
 
+use quarterdeck::model::budget::Limit;
 use quarterdeck::model::command::{Answer, ApprovedStep, CommandFact, PauseMode, Verb};
 use quarterdeck::model::event::payload::Budget;
 use quarterdeck::model::fact::{NodeFact, StatusReport};
@@ -455,7 +456,12 @@ fn the_palette_takes_what_is_typed_elsewhere(#[case] typed: &str, #[case] handov
 fn the_palette_takes_depth_and_budget_and_sets_the_mode() {
     let mut deck = deck();
     deck.press(":").type_in("/delegate -d 2 -b 900 x").press("enter");
-    let handover = Handover { text: "x".into(), depth: Some(2), budget: Some(900), ..Handover::default() };
+    let handover = Handover {
+        text: "x".into(),
+        depth: Some(2),
+        budget: Some(Limit { tokens: Some(900), cost: None }),
+        ..Handover::default()
+    };
     assert_eq!(deck.effects, [Effect::Delegate(Some(SourceId(0)), Box::new(handover))]);
     deck.effects.clear();
     deck.press(":").type_in("/delegation config --mode=auto").press("enter");
