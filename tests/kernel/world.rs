@@ -156,6 +156,8 @@ impl World {
                 Tokens::default().with(Count::Input, tokens / 2).with(Count::Output, tokens - tokens / 2),
             ),
             cost: cost.map(Usd::from_dollars),
+            // Some costs are told, and some are computed.
+            price_date: cost.filter(|_| tokens.is_multiple_of(3)).map(|_| "2026-01-01".into()),
             ..SubtaskUsage::default()
         };
         let body = Body::SubtaskUsage(used);

@@ -83,8 +83,8 @@ fn what_is_filled_in_is_planned_and_nothing_of_it_begins() {
 #[rstest]
 #[case("0", "", "", "How many at once is a number from 1 on.")]
 #[case("", "6", "", "How many levels is a number from 1 to 5.")]
-#[case("", "", "lots", "\"lots\" is no number of tokens such as 50000 or 50k.")]
-#[case("", "", "-5", "\"-5\" is no number of tokens such as 50000 or 50k.")]
+#[case("", "", "lots", "\"lots\" is no number of tokens: write it as 50000, 200k or 1.5m, or money as $2.50")]
+#[case("", "", "-5", "\"-5\" is no number of tokens: write it as 50000, 200k or 1.5m, or money as $2.50")]
 fn a_wrong_limit_is_named_and_nothing_is_asked(
     #[case] agents: &str,
     #[case] depth: &str,

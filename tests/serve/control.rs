@@ -86,7 +86,7 @@ async fn a_budget_stops_a_delegation_and_is_raised() {
     let told = deck.until_status(id, "paused").await;
     assert_eq!((&told["reason"], &told["budget"]["tokens"]), (&"budget".into(), &1000.into()), "{told}");
     let (status, resumed) = deck.post(&format!("/api/delegation/{id}/resume"), "").await;
-    assert_eq!((status, &resumed["code"]), (409, &"conflict".into()), "{resumed}");
+    assert_eq!((status, &resumed["error"]["code"]), (409, &"conflict".into()), "{resumed}");
     let why = deck.get(&format!("/api/delegation/{id}/subtask/st-1/explain")).await.1;
     assert!(why["subtasks"][0]["why"].as_str().unwrap().contains("1200 of 1000 tokens"), "{why}");
     let (status, asked) =

@@ -132,8 +132,32 @@ pub struct Day {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charge {
     tokens: Tokens,
+    /// What the agent's tool says that it cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    cost: Option<Usd>,
+    told: Option<Usd>,
+    /// What it costs by a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    computed: Option<Usd>,
+}
+
+impl Charge {
+    fn new(tokens: Tokens, cost: Option<Usd>, by_table: bool) -> Self {
+        Self { tokens, told: cost.filter(|_| !by_table), computed: cost.filter(|_| by_table) }
+    }
+
+    /// Takes in what is said of the same message now: of each the larger is right.
+    fn and(&self, fresh: &Self) -> Self {
+        Self {
+            tokens: self.tokens.max(&fresh.tokens),
+            told: self.told.max(fresh.told),
+            computed: self.computed.max(fresh.computed),
+        }
+    }
+
+    /// Returns what it cost; what a tool says itself goes before what was computed.
+    fn cost(&self) -> Option<Usd> {
+        self.told.or(self.computed)
+    }
 }
 
 /// A budget that is spent.
@@ -193,37 +217,29 @@ impl Kernel {
     pub(super) fn charge_step(&mut self, data: &p::SubtaskUsage, at: Stamp) {
         let Some(place) = self.place(&data.delegation_id, &data.subtask_id) else { return };
         let id = UsageReport::id_of(data.message_id.as_deref(), data.request_id.as_deref());
-        self.charge(place, id.as_deref(), data.usage.unwrap_or_default(), data.cost, at);
+        let fresh = Charge::new(data.usage.unwrap_or_default(), data.cost, data.price_date.is_some());
+        self.charge(place, id.as_deref(), &fresh, at);
     }
 
     pub(super) fn charge_agent(&mut self, data: &p::AgentUsage, at: Stamp) {
         let Some(place) = self.locate(&data.session_id) else { return };
         let id = UsageReport::id_of(data.message_id.as_deref(), data.request_id.as_deref());
-        self.charge(place, id.as_deref(), data.usage.unwrap_or_default(), data.cost, at);
+        let fresh = Charge::new(data.usage.unwrap_or_default(), data.cost, data.price_date.is_some());
+        self.charge(place, id.as_deref(), &fresh, at);
     }
 
     /// Charges what a message used more than was charged for it already. One without an id is known by its event.
-    fn charge(
-        &mut self,
-        (id, index): (DelegationId, u32),
-        message: Option<&str>,
-        tokens: Tokens,
-        cost: Option<Usd>,
-        at: Stamp,
-    ) {
+    fn charge(&mut self, (id, index): (DelegationId, u32), message: Option<&str>, fresh: &Charge, at: Stamp) {
         let own = self.seq.0.to_string();
         let Some(delegation) = self.delegations.get_mut(&id) else { return };
         let message = message.unwrap_or(&own);
         let known = delegation.charges.get(message).cloned();
-        let whole = match &known {
-            Some(known) => Charge { tokens: known.tokens.max(&tokens), cost: known.cost.max(cost) },
-            None => Charge { tokens, cost },
-        };
+        let whole = known.as_ref().map_or_else(|| fresh.clone(), |known| known.and(fresh));
         if known.as_ref() == Some(&whole) {
             return;
         }
-        let costs = |charge: &Charge| charge.cost.map_or(0, |cost| cost.0.max(0));
-        let lacks = |charge: &Charge| i64::from(charge.cost.is_none());
+        let costs = |charge: &Charge| charge.cost().map_or(0, |cost| cost.0.max(0));
+        let lacks = |charge: &Charge| i64::from(charge.cost().is_none());
         let before = known.as_ref().map_or((0, 0, 0), |one| (counted(&one.tokens), costs(one), lacks(one)));
         let more = More {
             tokens: counted(&whole.tokens).saturating_sub(before.0),
@@ -338,10 +354,10 @@ impl Kernel {
             Body::SessionEnded(p::SessionEnded { delegation_id: Some(id), .. })
             | Body::SessionLost(p::SessionEnded { delegation_id: Some(id), .. })
             | Body::CommandAccepted(p::CommandAccepted { delegation_id: Some(id), .. }) => {
-                self.unweigh_around(id)
+                self.unweigh_around(id);
             }
             Body::SubtaskPaused(data) | Body::SubtaskResumed(data) => {
-                self.unweigh_around(&data.delegation_id)
+                self.unweigh_around(&data.delegation_id);
             }
             Body::Paused(data) | Body::Resumed(data) => self.unweigh_around(&data.delegation_id),
             Body::BudgetReached(data) => self.unweigh_around(&data.delegation_id),

@@ -30,7 +30,6 @@ use super::{Kernel, Turn};
 
 pub(super) use allow::asked;
 pub(super) use pause::turn;
-use raise::raise_proof;
 pub use say::OPEN_QUESTIONS;
 
 /// A delegation, and the one of its steps that is meant.
@@ -132,11 +131,7 @@ impl Turn<'_> {
                 return;
             }
             Verb::Raise { .. } => {
-                let proof = match asked(&command.verb) {
-                    Some(_) => self.kernel.allow_proof(pending),
-                    None => raise_proof(&pending.proofs),
-                };
-                let Some(proof) = proof else {
+                let Some(proof) = self.kernel.proof_of_raise(pending) else {
                     let gone = Refusal::new(Code::Gone, "It ended before it could be raised.");
                     self.refuse(&command, gone);
                     return;

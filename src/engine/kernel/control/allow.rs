@@ -12,18 +12,15 @@ use super::super::spec::{Code, Refusal};
 use super::super::state::Pending;
 use super::super::{Kernel, Preview, Turn};
 use super::conflict;
+use super::raise::raise_proof;
 
 /// What a raise did to a node.
 const ALLOWED: &str = "budget raised";
 
 /// Returns the budget that a raise asks for, where it is about one.
 pub(in super::super) fn asked(verb: &Verb) -> Option<Limit> {
-    match verb {
-        Verb::Raise { tokens, cost, .. } => {
-            Some(Limit { tokens: *tokens, cost: *cost }).filter(|it| it.is_set())
-        }
-        _ => None,
-    }
+    let Verb::Raise { tokens, cost, .. } = verb else { return None };
+    Some(Limit { tokens: *tokens, cost: *cost }).filter(|it| it.is_set())
 }
 
 impl Kernel {
@@ -145,8 +142,15 @@ impl Kernel {
         self.pending.iter().find(|(_, pending)| is_it(pending)).map(|(id, _)| id.clone())
     }
 
-    /// Returns how a raise is proven; `None` if nothing was raised.
-    pub(super) fn allow_proof(&self, pending: &Pending) -> Option<String> {
+    /// Returns how a raise is proven, of time or of a budget; `None` if nothing was raised.
+    pub(super) fn proof_of_raise(&self, pending: &Pending) -> Option<String> {
+        match asked(&pending.command.verb) {
+            Some(_) => self.allow_proof(pending),
+            None => raise_proof(&pending.proofs),
+        }
+    }
+
+    fn allow_proof(&self, pending: &Pending) -> Option<String> {
         let did =
             |what: &str| pending.proofs.iter().filter(|proof| proof.did.as_deref() == Some(what)).count();
         if did(ALLOWED) == 0 {
