@@ -137,6 +137,16 @@ fn by_its_agent(world: &World, id: &str, verb: Verb, session: &SessionId) -> Inp
     Input::Command(Box::new(command))
 }
 
+/// Returns what holds for all: how many work at once, and now and then what a day may cost.
+fn limits(a: u16, b: u16) -> serde_json::Value {
+    let mut most = serde_json::json!({ "maxConcurrent": 1 + a % 6 });
+    if a.is_multiple_of(5) {
+        most["limits"] = serde_json::json!({ "maxTokensPerDay": 1_000 + b % 3_000 });
+        most["layers"] = serde_json::json!({ "limits.maxTokensPerDay": "project" });
+    }
+    most
+}
+
 /// Returns the input that an operation stands for, if it is one for the kernel.
 fn input(world: &mut World, (kind, a, b): Op) -> Option<Input> {
     let delegations: Vec<DelegationId> = world.kernel.delegations().keys().cloned().collect();
@@ -177,14 +187,7 @@ fn input(world: &mut World, (kind, a, b): Op) -> Option<Input> {
             let (key, epoch) = pick(&world.late, a)?;
             Some(Input::Timer { key, epoch })
         }
-        10 => {
-            let mut most = serde_json::json!({ "maxConcurrent": 1 + a % 6 });
-            if a % 5 == 0 {
-                most["limits"] = serde_json::json!({ "maxTokensPerDay": 1_000 + b % 3_000 });
-                most["layers"] = serde_json::json!({ "limits.maxTokensPerDay": "project" });
-            }
-            Some(Input::Settings { settings: most, by: None })
-        }
+        10 => Some(Input::Settings { settings: limits(a, b), by: None }),
         11 => {
             let session = running(world, a, false)?;
             let question_id = format!("q-{}", b % 4).into();
@@ -226,6 +229,19 @@ fn running(world: &World, by: u16, frozen_too: bool) -> Option<SessionId> {
         .map(|(session, _)| session.clone())
         .collect();
     pick(&running, by)
+}
+
+/// What an agent printed is read, also after it was frozen; some messages grow, and some are told again.
+fn spend(world: &mut World, a: u16, b: u16) {
+    let Some(session) = running(world, a, true) else { return };
+    let (message, used) = (format!("{session}:{}", b % 6), u64::from(a % 400));
+    let cost = (b & 64 == 0).then(|| f64::from(a % 50) / 100.0);
+    if b % 13 == 5 {
+        world.record_usage(&session, &message, used, cost);
+        world.crash();
+    }
+    let events = world.uses(&session, &message, used, cost);
+    within_limits(world, &events);
 }
 
 /// Does what the world does by itself.
@@ -288,19 +304,7 @@ fn happen(world: &mut World, (kind, a, b): Op) {
         }
         22 => world.now_ms += u64::from(a % 3000),
         23 => world.crash(),
-        // What an agent printed is read, also after it was frozen; some messages grow, and some are told again.
-        24..=26 => {
-            if let Some(session) = running(world, a, true) {
-                let (message, used) = (format!("{session}:{}", b % 6), u64::from(a % 400));
-                let cost = (b & 64 == 0).then(|| f64::from(a % 50) / 100.0);
-                if b % 13 == 5 {
-                    world.record_usage(&session, &message, used, cost);
-                    world.crash();
-                }
-                let events = world.uses(&session, &message, used, cost);
-                within_limits(world, &events);
-            }
-        }
+        24..=26 => spend(world, a, b),
         _ => {}
     }
 }

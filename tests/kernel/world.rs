@@ -429,9 +429,9 @@ impl World {
         for (id, delegation) in self.kernel.delegations() {
             let node = self.model.find(&NodeKey::Delegation(id.clone())).and_then(|ix| self.model.get(ix));
             assert_eq!(node.unwrap().status.told(), delegation.status, "{id}");
-            let (spend, spent) = (node.unwrap().subtree_spend(), delegation.account.spent);
-            assert_eq!((counted(&spend.tokens()), spend.cost), (spent.tokens, spent.cost), "{id}");
-            assert_eq!(u64::from(spend.unpriced), spent.unpriced, "{id}");
+            let (told, known) = (node.unwrap().subtree_spend(), delegation.account.spent);
+            assert_eq!((counted(&told.tokens()), told.cost), (known.tokens, known.cost), "{id}");
+            assert_eq!(u64::from(told.unpriced), known.unpriced, "{id}");
             for task in &delegation.tasks {
                 let key = NodeKey::Subtask(id.clone(), task.spec.id.clone());
                 let node = self.model.find(&key).and_then(|ix| self.model.get(ix)).unwrap();
