@@ -49,7 +49,7 @@ pub fn dearer(ran: &Models, agent: Option<&str>) -> Option<Dearer> {
         }
         // What a role needs is written down for the models of one house only.
         None if family == CLAUDE => (place > models::tier(agent?)? as usize).then_some(Dearer::ThanNeeded),
-        // Asked for something that is in no table: it cannot be compared.
+        // What was asked for is in no table, or nothing was: it cannot be compared.
         Some(None) | None => None,
     }
 }
