@@ -6,6 +6,7 @@ use crate::model::command::{Command, Verb};
 use crate::model::id::{DelegationId, SessionId, SubtaskId};
 
 use super::Kernel;
+use super::control::asked;
 use super::spec::Refusal;
 
 /// Every node and session that a command would touch.
@@ -39,6 +40,9 @@ impl Kernel {
             preview.delegations.insert(command.delegation_id.clone());
             preview.subtasks.extend(steps);
             return Ok(preview);
+        }
+        if asked(&command.verb).is_some() {
+            return Ok(self.preview_allow(command));
         }
         if matches!(command.verb, Verb::Raise { .. }) {
             return Ok(self.preview_raise(command));
