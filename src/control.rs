@@ -463,9 +463,7 @@ fn state_allows(node: &Node, target: &Target, what: Control) -> Result<(), Strin
             }
             Some(_) | None => Err("It has no work tree of its own.".into()),
         },
-        Control::Rollback if !is_over => {
-            refuse("Only what is over can be rolled back: cancel it, with rollback.")
-        }
+        Control::Rollback if !is_over => refuse("It must be over for that: cancel it, with rollback."),
         Control::Pause
         | Control::Drain
         | Control::Resume

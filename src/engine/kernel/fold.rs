@@ -147,7 +147,7 @@ impl Kernel {
         if delegation.is_ended() {
             (delegation.cancel, delegation.expired, delegation.lapsed) = (None, false, false);
             // Whoever wakes it again asks nobody to accept it, and wants nothing undone.
-            (delegation.offer_until, delegation.owes_rollback) = (None, false);
+            (delegation.offer_until, delegation.owed) = (None, None);
         }
         delegation.status = word;
         delegation.broke = word == StatusWord::Paused && data.reason.as_deref() == Some(BUDGET);

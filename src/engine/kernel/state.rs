@@ -66,9 +66,9 @@ pub struct Delegation {
     /// What was asked for, while nobody has approved it: nothing of it may begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Box<Spec>>,
-    /// It failed, and what it changed is to be undone.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub owes_rollback: bool,
+    /// What is to be done for it without a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owed: Option<Owed>,
     pub tasks: Vec<Task>,
     #[serde(skip)]
     pub(super) tally: Tally,
@@ -247,6 +247,14 @@ pub struct Pending {
     /// What came of the rollback that it asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Undo>,
+}
+
+/// What is to be done for a delegation that is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Owed {
+    /// It failed, and what it changed is to be undone.
+    Rollback,
 }
 
 /// What came of a rollback.

@@ -9,7 +9,7 @@ use crate::model::rollback::Rollback;
 
 use super::super::effect::Effect;
 use super::super::spec::Refusal;
-use super::super::state::{Delegation, Undo};
+use super::super::state::{Delegation, Owed, Undo};
 use super::super::{Kernel, Turn};
 use super::conflict;
 
@@ -74,7 +74,8 @@ impl Kernel {
     pub(in super::super) fn owe_rollback(&mut self, id: &DelegationId) {
         if let Some(delegation) = self.delegations.get_mut(id) {
             // What a nested one changed its parent may still need, and it works around it.
-            delegation.owes_rollback = delegation.limits.rollback_on_failure && delegation.parent.is_none();
+            let is_owed = delegation.limits.rollback_on_failure && delegation.parent.is_none();
+            delegation.owed = is_owed.then_some(Owed::Rollback);
         }
     }
 
@@ -102,7 +103,7 @@ impl Kernel {
     fn undo_told(&mut self, id: &DelegationId, command: Option<&CommandId>, undo: Undo) {
         let Some(command) = command else {
             if let Some(delegation) = self.delegations.get_mut(id) {
-                delegation.owes_rollback = false;
+                delegation.owed = None;
             }
             return;
         };
@@ -141,7 +142,8 @@ impl Turn<'_> {
 
     /// Undoes what a failed delegation changed, if it wants that.
     pub(in super::super) fn undo_failed(&mut self, id: &DelegationId) {
-        let owes = |delegation: &&Delegation| delegation.owes_rollback && delegation.is_ended();
+        let owes =
+            |delegation: &&Delegation| delegation.owed == Some(Owed::Rollback) && delegation.is_ended();
         let Some(delegation) = self.kernel.delegations.get(id).filter(owes) else { return };
         let key = format!("failed-{id}-{}", delegation.epoch);
         let begun = delegation.tasks.iter().filter(|task| task.attempt > 0);
