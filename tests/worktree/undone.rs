@@ -10,7 +10,7 @@ use quarterdeck::worktree::{Back, Failed, Foreseen, Fuse, Shop, Undone, Wanted};
 
 use super::place::{Place, chmod, which};
 
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 /// Lets a step work on the person's files.
 pub fn work(shop: &Shop, place: &Place, step: &str, session: &str, edit: impl FnOnce()) {
@@ -80,7 +80,11 @@ fn what_a_step_changed_made_and_removed_comes_back_and_nothing_else_is_touched()
 fn what_a_sibling_or_a_person_changed_since_is_named_and_left_alone() {
     let place = Place::new(&[("a", "1\n"), ("b", "1\n"), ("c", "1\n")]);
     let shop = place.shop();
-    work(&shop, &place, "st-1", "ses-1", || ["a", "b", "c"].iter().for_each(|name| place.write(name, "2\n")));
+    work(&shop, &place, "st-1", "ses-1", || {
+        for name in ["a", "b", "c"] {
+            place.write(name, "2\n");
+        }
+    });
     work(&shop, &place, "st-2", "ses-2", || place.write("b", "sibling\n"));
     place.write("c", "person\n");
     let told = undo(&shop, "k", &["st-1"]);
@@ -259,7 +263,9 @@ fn a_rollback_that_was_cut_off_is_finished_once_and_what_a_person_did_meanwhile_
             let (before, own) = (place.files(), place.own());
             let shop = place.shop();
             work(&shop, &place, "st-1", "ses-1", || {
-                ["a", "b", "new"].iter().for_each(|name| place.write(name, "2\n"));
+                for name in ["a", "b", "new"] {
+                    place.write(name, "2\n");
+                }
                 fs::remove_file(place.path("c")).unwrap();
             });
             let cut = place.shop().with(Fuse::at(step)).undo("k", &wanted(&["st-1"]));
