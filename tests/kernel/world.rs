@@ -48,6 +48,9 @@ pub struct FakeHost {
     pub told: bool,
 }
 
+/// A rollback: for which delegation and command, under which key, and of which steps.
+pub type Undo = (DelegationId, Option<CommandId>, String, Vec<(DelegationId, SubtaskId)>);
+
 pub struct World {
     pub kernel: Kernel,
     pub model: Model,
@@ -67,7 +70,7 @@ pub struct World {
     /// Work trees that are to be seen to.
     pub trees: VecDeque<(DelegationId, SubtaskId, Option<CommandId>, TreeWork)>,
     /// What is to be undone: for which delegation and command, under which key, and which steps.
-    pub undos: VecDeque<(DelegationId, Option<CommandId>, String, Vec<(DelegationId, SubtaskId)>)>,
+    pub undos: VecDeque<Undo>,
     pub last_effects: Vec<Effect>,
 }
 
