@@ -1,0 +1,261 @@
+//! What an agent does, as an editor shows it: from the lines of its log to updates of a session. Pure.
+
+use agent_client_protocol_schema::v1::{
+    Content, ContentBlock, ContentChunk, ErrorStopReason, IdleStateUpdate, IdleStopReason, Meta,
+    RunningStateUpdate, SessionUpdate, StateUpdate, SubagentUpdate, TextContent, ToolCall, ToolCallContent,
+    ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
+};
+use serde_json::Value;
+
+use crate::agent::excerpt;
+use crate::agent::kind::Kind;
+use crate::agent::log::{Entry, LogLine, Origin, Started, Status};
+use crate::model::id::{AgentId, QuestionId, SessionId};
+use crate::model::text;
+
+/// So much of what was said is kept: to tell it to the next agent, and to know what was said already.
+const LONGEST: usize = 32 * 1024;
+
+/// Something for the editor, and in which of its sessions.
+#[derive(Debug, PartialEq)]
+pub(super) enum Cue {
+    Update(String, Box<SessionUpdate>),
+    Question(Asked),
+    Withdrawn(QuestionId),
+}
+
+/// What an agent wants to know of a person.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Asked {
+    pub session: String,
+    pub id: QuestionId,
+    pub text: String,
+    pub tool: Option<String>,
+    pub options: Vec<String>,
+    pub input: Option<Value>,
+}
+
+/// One step's agent: where its words go, how they are marked, and what it said so far.
+#[derive(Debug)]
+pub(super) struct Voice {
+    /// The session of the editor's in which it speaks.
+    pub session: String,
+    pub source: String,
+    agent: String,
+    delegation: Option<String>,
+    /// Whether agents below it are shown as sessions of their own.
+    shows_agents: bool,
+    /// What stands between two of its utterances.
+    gap: &'static str,
+    is_speaking: bool,
+    pub said: String,
+}
+
+impl Voice {
+    pub(super) fn new(session: String, source: String, agent: String, kind: Option<Kind>) -> Self {
+        // What a program prints comes line by line; coding agents speak in paragraphs.
+        let by_lines = matches!(kind, None | Some(Kind::Command | Kind::Simulated | Kind::Acp));
+        let gap = if by_lines { "\n" } else { "\n\n" };
+        let (delegation, said) = (None, String::new());
+        Self { session, source, agent, delegation, shows_agents: false, gap, is_speaking: false, said }
+    }
+
+    pub(super) fn of_delegation(mut self, delegation: &str) -> Self {
+        self.delegation = Some(delegation.to_owned());
+        self
+    }
+
+    pub(super) fn showing_agents(mut self, shows_agents: bool) -> Self {
+        self.shows_agents = shows_agents;
+        self
+    }
+
+    /// Returns the mark of everything that it says.
+    pub(super) fn meta(&self) -> Meta {
+        let mut meta = Meta::new();
+        meta.insert("source".into(), self.source.as_str().into());
+        meta.insert("provider".into(), self.agent.as_str().into());
+        if let Some(delegation) = &self.delegation {
+            meta.insert("delegation".into(), delegation.as_str().into());
+        }
+        meta
+    }
+
+    /// Takes a line of its log, of one of its attempts.
+    pub(super) fn hear(&mut self, attempt: &SessionId, line: &LogLine) -> Vec<Cue> {
+        match &line.agent {
+            Some(child) => self.child(attempt, child, line),
+            None => self.own(attempt, line),
+        }
+    }
+
+    fn own(&mut self, attempt: &SessionId, line: &LogLine) -> Vec<Cue> {
+        let to = self.session.clone();
+        match &line.entry {
+            // What it prints beside its answer is in its log, for who looks for it.
+            Entry::Output { .. } if line.from.origin == Origin::Err => Vec::new(),
+            Entry::Output { text, .. } => self.says(text).into_iter().collect(),
+            Entry::Result { summary, .. } if !self.has_said(summary) => {
+                self.says(summary).into_iter().collect()
+            }
+            Entry::Limited(limit) => {
+                let told = format!("{} takes no more for now: {}", limit.provider, limit.text);
+                self.says(&told).into_iter().collect()
+            }
+            entry => {
+                let made = deed(attempt, line, entry, &self.meta());
+                self.is_speaking &= made.is_none();
+                let asked = question(&to, entry);
+                made.map(|update| Cue::Update(to, Box::new(update))).into_iter().chain(asked).collect()
+            }
+        }
+    }
+
+    /// Takes a line of an agent inside its session; these are shown only where they can stand apart.
+    fn child(&mut self, attempt: &SessionId, child: &AgentId, line: &LogLine) -> Vec<Cue> {
+        let asked = question(&self.session, &line.entry);
+        if !self.shows_agents {
+            return asked.into_iter().collect();
+        }
+        let own = format!("{attempt}:{child}");
+        let update = match &line.entry {
+            Entry::AgentStarted(started) => {
+                return vec![Cue::Update(self.session.clone(), Box::new(began(&own, started)))];
+            }
+            Entry::AgentEnded { status, .. } => {
+                return vec![Cue::Update(self.session.clone(), Box::new(ended(&own, *status)))];
+            }
+            Entry::Output { text, .. } => Some(chunk(&format!("{text}\n\n"), self.meta())),
+            entry => deed(attempt, line, entry, &self.meta()),
+        };
+        let update = update.map(|update| Cue::Update(own, Box::new(update)));
+        update.into_iter().chain(asked).collect()
+    }
+
+    /// Makes it say something.
+    pub(super) fn says(&mut self, said: &str) -> Option<Cue> {
+        let said = text::lines(said);
+        if said.trim().is_empty() {
+            return None;
+        }
+        let gap = if self.is_speaking { self.gap } else { "" };
+        self.is_speaking = true;
+        if self.said.len() < LONGEST {
+            let between = if self.said.is_empty() { "" } else { self.gap };
+            self.said.push_str(between);
+            self.said.push_str(&said);
+        }
+        let update = chunk(&format!("{gap}{said}"), self.meta());
+        Some(Cue::Update(self.session.clone(), Box::new(update)))
+    }
+
+    /// Returns whether its answer repeats what it said.
+    fn has_said(&self, summary: &str) -> bool {
+        self.said.contains(text::lines(summary).trim())
+    }
+}
+
+/// Returns what an agent does beside speaking.
+fn deed(attempt: &SessionId, line: &LogLine, entry: &Entry, meta: &Meta) -> Option<SessionUpdate> {
+    let call = |id: &Option<String>| match id {
+        Some(id) => format!("{attempt}:{id}"),
+        None => format!("{attempt}@{}", line.from.offset),
+    };
+    match entry {
+        Entry::Thought { text } => {
+            let said = ContentChunk::new(plain(&text::lines(text))).meta(meta.clone());
+            Some(SessionUpdate::AgentThoughtChunk(said))
+        }
+        Entry::Tool { id, name, input } => {
+            let title = text::line(&excerpt::action(name, input));
+            let call = ToolCall::new(call(id), title).name(name.clone()).kind(kind_of(name));
+            Some(SessionUpdate::ToolCall(call.status(ToolCallStatus::InProgress).meta(meta.clone())))
+        }
+        Entry::ToolResult { id, ok, text } => {
+            let status = if *ok == Some(false) { ToolCallStatus::Failed } else { ToolCallStatus::Completed };
+            let said = text::lines(text);
+            let content =
+                (!said.trim().is_empty()).then(|| vec![ToolCallContent::Content(Content::new(plain(&said)))]);
+            let fields = ToolCallUpdateFields::new().status(status).content(content);
+            let update = ToolCallUpdate::new(call(id), fields).meta(meta.clone());
+            Some(SessionUpdate::ToolCallUpdate(update))
+        }
+        Entry::Output { .. }
+        | Entry::Progress { .. }
+        | Entry::Usage(_)
+        | Entry::Question { .. }
+        | Entry::Withdrawn { .. }
+        | Entry::Answered { .. }
+        | Entry::Named(_)
+        | Entry::AgentStarted(_)
+        | Entry::AgentEnded { .. }
+        | Entry::Limited(_)
+        | Entry::Unknown { .. }
+        | Entry::Result { .. }
+        | Entry::Ended { .. } => None,
+    }
+}
+
+fn question(session: &str, entry: &Entry) -> Option<Cue> {
+    if let Entry::Withdrawn { id, .. } = entry {
+        return Some(Cue::Withdrawn(id.clone()));
+    }
+    let Entry::Question { id, text, tool, options, input, .. } = entry else { return None };
+    Some(Cue::Question(Asked {
+        session: session.to_owned(),
+        id: id.clone(),
+        text: text::lines(text).into(),
+        tool: tool.clone(),
+        options: options.clone(),
+        input: input.clone(),
+    }))
+}
+
+/// Returns that an agent with a session of its own began.
+fn began(session: &str, started: &Started) -> SessionUpdate {
+    let title = started.title.as_deref().or(started.kind.as_deref()).unwrap_or("agent");
+    let update = SubagentUpdate::new(session.to_owned())
+        .title(String::from(text::line(title)))
+        .state(StateUpdate::Running(RunningStateUpdate::new()));
+    SessionUpdate::SubagentUpdate(update)
+}
+
+/// Returns that an agent with a session of its own is over.
+pub(super) fn ended(session: &str, status: Status) -> SessionUpdate {
+    let why = match status {
+        Status::Done => IdleStopReason::EndTurn,
+        Status::Cancelled => IdleStopReason::Cancelled,
+        Status::Failed | Status::FailedForGood | Status::Limited | Status::TimedOut => {
+            IdleStopReason::Error(ErrorStopReason::new())
+        }
+    };
+    let idle = StateUpdate::Idle(IdleStateUpdate::new().stop_reason(why));
+    SessionUpdate::SubagentUpdate(SubagentUpdate::new(session.to_owned()).state(idle))
+}
+
+pub(super) fn plain(text: &str) -> ContentBlock {
+    ContentBlock::Text(TextContent::new(text))
+}
+
+fn chunk(text: &str, meta: Meta) -> SessionUpdate {
+    SessionUpdate::AgentMessageChunk(ContentChunk::new(plain(text)).meta(meta))
+}
+
+/// Returns what kind of tool one is, by its name: it only chooses an icon.
+fn kind_of(tool: &str) -> ToolKind {
+    let tool = tool.to_lowercase();
+    let is = |words: &[&str]| words.iter().any(|word| tool.contains(word));
+    if is(&["edit", "write", "patch", "replace"]) {
+        ToolKind::Edit
+    } else if is(&["bash", "shell", "exec", "command"]) {
+        ToolKind::Execute
+    } else if is(&["grep", "glob", "search", "find"]) {
+        ToolKind::Search
+    } else if is(&["fetch", "web"]) {
+        ToolKind::Fetch
+    } else if is(&["read", "view", "list"]) {
+        ToolKind::Read
+    } else {
+        ToolKind::Other
+    }
+}
