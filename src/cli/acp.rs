@@ -4,6 +4,7 @@
 //! One thread listens, each prompt has one that follows what came of it. Whatever is printed here is the protocol's.
 
 mod asks;
+mod kept;
 mod stage;
 mod talk;
 mod turn;
@@ -12,7 +13,7 @@ mod wire;
 
 use std::collections::BTreeMap;
 use std::io::{self, BufReader};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -21,7 +22,8 @@ use std::thread::JoinHandle;
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
     AgentCapabilities, CancelNotification, Error, Implementation, InitializeRequest, InitializeResponse,
-    NewSessionRequest, NewSessionResponse, PromptCapabilities, PromptRequest, SetSessionModeRequest,
+    LoadSessionRequest, LoadSessionResponse, NewSessionRequest, NewSessionResponse, PromptCapabilities,
+    PromptRequest, SetSessionModeRequest,
 };
 use clap::Args;
 use serde::de::DeserializeOwned;
@@ -122,14 +124,17 @@ impl Server {
             "authenticate" => Ok((json!({}), None)),
             "session/new" => {
                 let wanted = read::<NewSessionRequest>(params)?;
-                let id = format!("talk-{}", ask::random());
-                let talk = Talk::begin(id.clone(), &wanted.cwd, self.dir.as_deref(), self.agent.as_deref())?;
-                let talk = Arc::new(talk);
-                let answer = NewSessionResponse::new(id.clone()).modes(talk.modes());
-                if let Ok(mut talks) = self.talks.lock() {
-                    talks.insert(id, Arc::clone(&talk));
-                }
-                Ok((json!(answer), Some(talk)))
+                let talk = self.begin(format!("talk-{}", ask::random()), &wanted.cwd)?;
+                kept::sweep(&talk.folder, std::time::SystemTime::now());
+                let answer = NewSessionResponse::new(talk.id.clone()).modes(talk.modes());
+                Ok((json!(answer), Some(self.hold(talk))))
+            }
+            "session/load" => {
+                let wanted = read::<LoadSessionRequest>(params)?;
+                let talk = self.begin(wanted.session_id.to_string(), &wanted.cwd)?;
+                talk.recall(&self.wire)?;
+                let answer = LoadSessionResponse::new().modes(talk.modes());
+                Ok((json!(answer), Some(self.hold(talk))))
             }
             "session/set_mode" => {
                 let wanted = read::<SetSessionModeRequest>(params)?;
@@ -140,13 +145,26 @@ impl Server {
         }
     }
 
+    fn begin(&self, id: String, cwd: &Path) -> Result<Talk, Error> {
+        Talk::begin(id, cwd, self.dir.as_deref(), self.agent.as_deref())
+    }
+
+    /// Keeps a conversation until the editor goes away.
+    fn hold(&self, talk: Talk) -> Arc<Talk> {
+        let talk = Arc::new(talk);
+        if let Ok(mut talks) = self.talks.lock() {
+            talks.insert(talk.id.clone(), Arc::clone(&talk));
+        }
+        talk
+    }
+
     fn initialize(&self, hello: &InitializeRequest) -> Value {
         self.shows_agents.store(hello.client_capabilities.subagents.is_some(), Ordering::Relaxed);
         let prompts = PromptCapabilities::new().embedded_context(true);
         let who =
             Implementation::new("quarterdeck", env!("CARGO_PKG_VERSION")).title("Quarterdeck".to_owned());
         let answer = InitializeResponse::new(ProtocolVersion::V1)
-            .agent_capabilities(AgentCapabilities::new().prompt_capabilities(prompts))
+            .agent_capabilities(AgentCapabilities::new().load_session(true).prompt_capabilities(prompts))
             .agent_info(who);
         json!(answer)
     }

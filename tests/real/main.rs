@@ -15,6 +15,7 @@ mod hook;
 mod opencode;
 mod place;
 mod speaks;
+mod tools;
 mod totals;
 
 #[path = "../support/model_server/mod.rs"]

@@ -57,6 +57,8 @@ pub(super) struct Stage<'a> {
     rest: String,
     mode: String,
     parts: Vec<Part>,
+    /// Which of them spoke last in the session itself.
+    speaker: Option<usize>,
     offers: BTreeSet<DelegationId>,
 }
 
@@ -103,6 +105,7 @@ impl<'a> Stage<'a> {
             rest: scene.mode.clone(),
             mode: scene.mode,
             parts: Vec::new(),
+            speaker: None,
             offers: BTreeSet::new(),
         }
     }
@@ -116,8 +119,15 @@ impl<'a> Stage<'a> {
         }
         // A log is written before the end is told: what is known to be over by now has its last line there.
         let over: Vec<bool> = self.parts.iter().map(|part| is_over(model, &part.key())).collect();
-        for part in &mut self.parts {
+        for (nth, part) in self.parts.iter_mut().enumerate() {
+            if part.voice.session == self.session && self.speaker.is_some_and(|speaker| speaker != nth) {
+                part.voice.interrupt();
+            }
+            let before = part.voice.said.len();
             listen(part, &mut out)?;
+            if part.voice.session == self.session && part.voice.said.len() > before {
+                self.speaker = Some(nth);
+            }
         }
         for (nth, _) in over.iter().enumerate().filter(|(_, over)| **over) {
             self.part_with(nth, model, &mut out);

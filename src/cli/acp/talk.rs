@@ -4,20 +4,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use agent_client_protocol_schema::v1::{
-    AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, Error, SessionMode, SessionModeState,
-    SessionUpdate, UnstructuredCommandInput,
+    AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, ContentChunk, Error, SessionMode,
+    SessionModeState, SessionUpdate, UnstructuredCommandInput,
 };
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::kept;
 use super::trouble;
+use super::voice::{marked, plain};
 use super::wire::Wire;
 use crate::agent::kind::{FOUND_BY_NAME, Kind};
 use crate::cli::config::places;
+use crate::cli::warn;
 use crate::config::{Config, find_program};
 use crate::store::folder::StateFolder;
 
 /// The mode in which the orchestrator answers; every other one is the name of an agent.
 pub(super) const ORCHESTRATED: &str = "default_mode";
+/// What the words of the orchestrator, and ours, are marked with.
+pub(super) const SOURCE: &str = "orchestrator";
+/// Who types.
+pub(super) const USER: &str = "user";
 /// So much of a conversation is told to an agent that was not there; what is older is left out.
 const LONGEST: usize = 48 * 1024;
 
@@ -60,7 +68,7 @@ enum Turn {
 }
 
 /// What somebody said.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Said {
     pub by: String,
     pub text: String,
@@ -146,7 +154,7 @@ impl Talk {
     pub(super) fn host(&self) -> Host {
         let mode = self.mode();
         if mode == ORCHESTRATED {
-            return Host { agent: self.orchestrator.clone(), source: "orchestrator".into() };
+            return Host { agent: self.orchestrator.clone(), source: SOURCE.into() };
         }
         Host { agent: mode.clone(), source: mode }
     }
@@ -181,11 +189,36 @@ impl Talk {
         self.state.lock().is_ok_and(|state| state.turn == Turn::Cancelled)
     }
 
-    /// Remembers what was said.
+    /// Remembers what was said, also for an editor that comes back to it.
     pub(super) fn remember(&self, said: impl IntoIterator<Item = Said>) {
         if let Ok(mut state) = self.state.lock() {
             state.said.extend(said.into_iter().filter(|said| !said.text.trim().is_empty()));
+            if let Err(error) = kept::keep(&self.folder, &self.id, &state.said) {
+                warn(&format!("cannot keep the conversation {}: {error}", self.id));
+            }
         }
+    }
+
+    /// Takes up what was said when this conversation was held before, and tells it.
+    pub(super) fn recall(&self, wire: &Wire) -> Result<(), Error> {
+        let said = kept::read(&self.folder, &self.id).map_err(|why| {
+            let why = format!("The conversation {} cannot be taken up: {why}.\nBegin a new one.", self.id);
+            Error::session_not_found(self.id.clone()).data(Value::from(why))
+        })?;
+        for Said { by, text } in &said {
+            let mark = if *by == self.orchestrator { SOURCE } else { by };
+            let chunk = ContentChunk::new(plain(&format!("{text}\n\n")));
+            let update = if by == USER {
+                SessionUpdate::UserMessageChunk(chunk)
+            } else {
+                SessionUpdate::AgentMessageChunk(chunk.meta(marked(mark, by)))
+            };
+            wire.update(&self.id, update);
+        }
+        if let Ok(mut state) = self.state.lock() {
+            state.said = said;
+        }
+        Ok(())
     }
 
     /// Returns a prompt with what was said before it.

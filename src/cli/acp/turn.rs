@@ -4,16 +4,15 @@ use std::process::{Command as Process, Stdio};
 use std::time::{Duration, Instant};
 
 use agent_client_protocol_schema::v1::{
-    ContentBlock, ContentChunk, EmbeddedResourceResource, Error, Meta, PromptResponse, SessionUpdate,
-    StopReason,
+    ContentBlock, ContentChunk, EmbeddedResourceResource, Error, PromptResponse, SessionUpdate, StopReason,
 };
 use serde_json::{Value, json};
 
 use super::asks::{Asks, as_editor};
 use super::stage::{Out, Scene, Stage};
-use super::talk::{Host, Said, Talk};
+use super::talk::{Host, SOURCE, Said, Talk, USER};
 use super::trouble;
-use super::voice::plain;
+use super::voice::{marked, plain};
 use super::wire::Wire;
 use crate::agent::excerpt;
 use crate::cli::ask::{self, CHECK, Engines, Live};
@@ -104,7 +103,7 @@ impl Turn<'_> {
         };
         let id = self.begin(spec)?;
         let (ended, answers) = self.follow(&config, id, Some(host))?;
-        let own = Said { by: "user".into(), text: said.to_owned() };
+        let own = Said { by: USER.into(), text: said.to_owned() };
         self.talk.remember(std::iter::once(own).chain(answers));
         Ok(ended)
     }
@@ -116,21 +115,17 @@ impl Turn<'_> {
         if let Some(why) = planned.trouble {
             return Err(trouble(why));
         }
-        let agents: Vec<&str> =
-            planned.spec.subtasks.iter().filter_map(|step| step.agent.as_deref()).collect();
         let mut names: Vec<&str> = Vec::new();
-        names.extend(
-            agents
-                .iter()
-                .enumerate()
-                .filter(|(nth, name)| !agents.iter().take(*nth).any(|other| other == *name))
-                .map(|(_, name)| *name),
-        );
+        for name in planned.spec.subtasks.iter().filter_map(|step| step.agent.as_deref()) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         let told = format!("✓ Delegated to {}. Task: {}", names.join(", "), wanted.text);
         let id = self.begin(planned.spec)?;
         self.say(&told);
         let (ended, answers) = self.follow(&config, id, None)?;
-        let own = Said { by: "user".into(), text: said.to_owned() };
+        let own = Said { by: USER.into(), text: said.to_owned() };
         self.talk.remember(std::iter::once(own).chain(answers));
         Ok(ended)
     }
@@ -260,10 +255,8 @@ impl Turn<'_> {
 
     /// Says something of our own.
     fn say(&self, said: &str) {
-        let mut meta = Meta::new();
-        meta.insert("source".into(), "orchestrator".into());
-        meta.insert("provider".into(), "quarterdeck".into());
-        let said = ContentChunk::new(plain(&format!("{said}\n\n"))).meta(meta);
+        let mark = marked(SOURCE, "quarterdeck");
+        let said = ContentChunk::new(plain(&format!("{said}\n\n"))).meta(mark);
         self.wire.update(&self.talk.id, SessionUpdate::AgentMessageChunk(said));
     }
 }

@@ -48,6 +48,7 @@ pub(super) struct Voice {
     /// What stands between two of its utterances.
     gap: &'static str,
     is_speaking: bool,
+    is_interrupted: bool,
     pub said: String,
 }
 
@@ -56,8 +57,17 @@ impl Voice {
         // What a program prints comes line by line; coding agents speak in paragraphs.
         let by_lines = matches!(kind, None | Some(Kind::Command | Kind::Simulated | Kind::Acp));
         let gap = if by_lines { "\n" } else { "\n\n" };
-        let (delegation, said) = (None, String::new());
-        Self { session, source, agent, delegation, shows_agents: false, gap, is_speaking: false, said }
+        Self {
+            session,
+            source,
+            agent,
+            delegation: None,
+            shows_agents: false,
+            gap,
+            is_speaking: false,
+            is_interrupted: false,
+            said: String::new(),
+        }
     }
 
     pub(super) fn of_delegation(mut self, delegation: &str) -> Self {
@@ -72,9 +82,7 @@ impl Voice {
 
     /// Returns the mark of everything that it says.
     pub(super) fn meta(&self) -> Meta {
-        let mut meta = Meta::new();
-        meta.insert("source".into(), self.source.as_str().into());
-        meta.insert("provider".into(), self.agent.as_str().into());
+        let mut meta = marked(&self.source, &self.agent);
         if let Some(delegation) = &self.delegation {
             meta.insert("delegation".into(), delegation.as_str().into());
         }
@@ -132,13 +140,22 @@ impl Voice {
         update.into_iter().chain(asked).collect()
     }
 
+    /// Somebody else spoke in the same session: what it says next is a paragraph of its own.
+    pub(super) fn interrupt(&mut self) {
+        self.is_interrupted = true;
+    }
+
     /// Makes it say something.
     pub(super) fn says(&mut self, said: &str) -> Option<Cue> {
         let said = text::lines(said);
         if said.trim().is_empty() {
             return None;
         }
-        let gap = if self.is_speaking { self.gap } else { "" };
+        let gap = match (std::mem::take(&mut self.is_interrupted), self.is_speaking) {
+            (true, _) => "\n\n",
+            (false, true) => self.gap,
+            (false, false) => "",
+        };
         self.is_speaking = true;
         if self.said.len() < LONGEST {
             let between = if self.said.is_empty() { "" } else { self.gap };
@@ -231,6 +248,14 @@ pub(super) fn ended(session: &str, status: Status) -> SessionUpdate {
     };
     let idle = StateUpdate::Idle(IdleStateUpdate::new().stop_reason(why));
     SessionUpdate::SubagentUpdate(SubagentUpdate::new(session.to_owned()).state(idle))
+}
+
+/// Returns the mark of what somebody says: as what it speaks, and which agent it is.
+pub(super) fn marked(source: &str, agent: &str) -> Meta {
+    let mut meta = Meta::new();
+    meta.insert("source".into(), source.into());
+    meta.insert("provider".into(), agent.into());
+    meta
 }
 
 pub(super) fn plain(text: &str) -> ContentBlock {
