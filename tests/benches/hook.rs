@@ -8,6 +8,7 @@
     reason = "a measuring program: it stops where something is wrong, and prints what it finds"
 )]
 
+#[expect(dead_code, reason = "other benches use the rest")]
 #[path = "floors.rs"]
 mod floors;
 
