@@ -124,6 +124,8 @@ enum Command {
     Answer(control::Answer),
     /// Say a sentence to a running agent.
     Tell(control::Tell),
+    /// Let a running agent go on with another model.
+    Model(control::SetModel),
     /// Bring what an isolated step changed into the project's files, whole or not at all.
     Merge(control::Tree),
     /// Leave the work tree of an isolated step as it is, and say where it is.
@@ -206,6 +208,7 @@ pub fn run() -> ExitCode {
         Some(Command::Raise(command)) => command.run(&cli.place),
         Some(Command::Answer(command)) => command.run(&cli.place),
         Some(Command::Tell(command)) => command.run(&cli.place),
+        Some(Command::Model(command)) => command.run(&cli.place),
         Some(Command::Merge(command)) => command.run(&cli.place, Verb::Merge),
         Some(Command::Keep(command)) => command.run(&cli.place, Verb::Keep),
         Some(Command::Discard(command)) => command.run(&cli.place, Verb::Discard),

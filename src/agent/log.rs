@@ -290,6 +290,9 @@ pub struct Usage {
     /// Token counts.
     #[serde(default)]
     pub tokens: Tokens,
+    /// The part of the cache writes that is kept for an hour: it has a price of its own.
+    #[serde(default, skip_serializing_if = "is_none_left_out")]
+    pub hour_cache: u64,
     /// What it cost, where the tool itself says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Usd>,

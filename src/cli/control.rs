@@ -364,3 +364,18 @@ impl Tell {
         self.target.send(place, Verb::Tell { text: self.text })
     }
 }
+
+#[derive(Debug, Args)]
+pub(super) struct SetModel {
+    #[command(flatten)]
+    target: Target,
+    /// The model, by the name that the agent itself knows it by.
+    #[arg(value_name = "MODEL")]
+    name: String,
+}
+
+impl SetModel {
+    pub(super) fn run(self, place: &Place) -> Outcome {
+        self.target.send(place, Verb::SetModel { model: self.name })
+    }
+}

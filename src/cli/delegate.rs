@@ -17,7 +17,7 @@ use crate::config::{Config, Effective, Layer, find_program};
 use crate::decide;
 use crate::decide::pattern::{Cast, MOST_ROUNDS};
 use crate::decide::plan::Wanted;
-use crate::model::command::{Limits, Pattern, Receipt, ReceiptState, Spec, Verb};
+use crate::model::command::{Limits, Pattern, Receipt, ReceiptState, Spec, StepSpec, Verb};
 use crate::model::id::DelegationId;
 use crate::model::status::StatusWord;
 use crate::model::worktree::Isolation;
@@ -41,6 +41,9 @@ pub(super) struct Delegate {
     /// The agent, by its name in quarterdeck.toml; with several, each takes a step in turn.
     #[arg(long, value_delimiter = ',')]
     agent: Vec<String>,
+    /// The model of its agents, by the name that they know it by, instead of their own.
+    #[arg(long)]
+    model: Option<String>,
     /// The task of tasks.json that this is, by its id: it is linked there, and updated when this ends.
     #[arg(long, value_name = "ID")]
     task_id: Option<String>,
@@ -122,6 +125,9 @@ pub(super) struct Direct {
     /// The agent, by its name in quarterdeck.toml.
     #[arg(long)]
     agent: Option<String>,
+    /// Its model, by the name that it knows it by, instead of its own.
+    #[arg(long)]
+    model: Option<String>,
     /// The folder in which the agent works, instead of the project's.
     #[arg(long, value_name = "FOLDER")]
     cwd: Option<PathBuf>,
@@ -181,6 +187,9 @@ impl Delegate {
         spec.mode = own_mode.and_then(|mode| mode.value.as_str().map(str::to_owned)).or(spec.mode);
         spec.task_id = task.map(|task| task.id.into()).or(spec.task_id);
         self.cast().assign(&mut spec.subtasks);
+        for step in &mut spec.subtasks {
+            step.model = self.model.clone().or(step.model.take());
+        }
         // What is said here counts more than what the plan says.
         let limits = &mut spec.limits;
         limits.max_concurrent = self.agents.or(limits.max_concurrent);
@@ -212,7 +221,7 @@ impl Direct {
         let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
         let config = super::config::whole(&folder)?;
         let limits = config.settings().limits();
-        let subtasks = vec![step(1, &self.task, self.agent.as_deref())];
+        let subtasks = vec![StepSpec { model: self.model, ..step(1, &self.task, self.agent.as_deref()) }];
         let about = decide::task::Task::from_text(&self.task);
         let wanted = Wanted { pattern: Some(Pattern::Direct), ..Wanted::default() };
         let made = decide::plan::plan(&about, &self.task, &wanted, &config.deciding(), now());

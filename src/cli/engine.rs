@@ -96,7 +96,9 @@ impl Run {
         }
         let config = super::config::configuration(&folder)?;
         let world = World::new(std::env::current_exe()?, std::env::vars().collect(), config);
-        let world = World { idle_after: self.background.then_some(IDLE), ..world };
+        let (prices, warnings) = super::natives::prices_of(&folder);
+        warnings.iter().for_each(|warning| warn(&format!("warning: {warning}")));
+        let world = World { prices, idle_after: self.background.then_some(IDLE), ..world };
         let driver = Driver::open(folder, Arc::new(RealDisk), world)?;
         let stopper = driver.stopper();
         for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {

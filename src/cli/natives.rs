@@ -51,9 +51,7 @@ impl Natives {
     fn within(folder: Option<&StateFolder>, folders: &[StateFolder]) -> Self {
         let homes = homes();
         let scope = folder.map_or(Scope::All, |folder| Scope::project(&whole(folder.project())));
-        let own = homes.config.as_ref().map(|config| config.join("quarterdeck/prices.toml"));
-        let project = folder.map(|folder| folder.root.join("prices.toml"));
-        let (prices, warnings) = prices(own.into_iter().chain(project));
+        let (prices, warnings) = prices(&homes, folder);
         let projects = folders.iter().map(|folder| whole(folder.project())).collect();
         let omc_state_dir = variable("OMC_STATE_DIR");
         let folders = folders.to_vec();
@@ -139,10 +137,17 @@ fn variable(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
 }
 
-/// Returns the prices in force: the built-in ones, then what is said in these files.
-fn prices(files: impl Iterator<Item = PathBuf>) -> (Prices, Vec<String>) {
+/// Returns the prices in force for an engine, and what is wrong with a table of them.
+pub(super) fn prices_of(folder: &StateFolder) -> (Prices, Vec<String>) {
+    prices(&homes(), Some(folder))
+}
+
+/// Returns the prices in force: the built-in ones, then this user's, then the project's.
+fn prices(homes: &Homes, folder: Option<&StateFolder>) -> (Prices, Vec<String>) {
+    let own = homes.config.as_ref().map(|config| config.join("quarterdeck/prices.toml"));
+    let project = folder.map(|folder| folder.root.join("prices.toml"));
     let (mut prices, mut warnings) = (Prices::built_in(), Vec::new());
-    for path in files {
+    for path in own.into_iter().chain(project) {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         match prices.clone().with(&text) {
             Ok(with) => prices = with,

@@ -7,9 +7,9 @@ use crate::decide::slash::{Slash, parse};
 /// The options before a command that take a value of their own.
 const WITH_VALUE: [&str; 1] = ["--dir"];
 /// What can be done to a delegation by its id.
-const CONTROLS: [&str; 14] = [
-    "pause", "resume", "cancel", "retry", "skip", "accept", "approve", "reject", "answer", "tell", "raise",
-    "explain", "wait", "logs",
+const CONTROLS: [&str; 15] = [
+    "pause", "resume", "cancel", "retry", "skip", "accept", "approve", "reject", "answer", "tell", "model",
+    "raise", "explain", "wait", "logs",
 ];
 
 /// Returns the program's arguments with a slash command, if there is one, as the command that it means.

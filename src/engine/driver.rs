@@ -37,6 +37,7 @@ use super::kernel::state::Delegation;
 use crate::config::{Config, Places, Version};
 use crate::model::event::{Body, Event, payload as p};
 use crate::model::id::{CommandId, Seq, SessionId};
+use crate::model::price::Prices;
 use crate::model::time::Stamp;
 use crate::source::watch::{Bell, Watch};
 use crate::store::disk::Disk;
@@ -66,6 +67,8 @@ pub struct World {
     /// The environment from which agents get what their configuration names.
     pub env: BTreeMap<String, String>,
     pub config: Config,
+    /// What tokens cost, where an agent does not tell it itself.
+    pub prices: Prices,
     /// Leave after so long with nothing to do and nobody there; an engine that a person started stays.
     pub idle_after: Option<Duration>,
     /// How many events a listener may fall behind before it must read them from the journal.
@@ -75,7 +78,7 @@ pub struct World {
 impl World {
     /// Describes the world of an engine that stays until it is stopped.
     pub fn new(program: PathBuf, env: BTreeMap<String, String>, config: Config) -> Self {
-        Self { program, env, config, idle_after: None, ring: RING }
+        Self { program, env, config, prices: Prices::built_in(), idle_after: None, ring: RING }
     }
 }
 

@@ -98,7 +98,7 @@ impl Model {
     fn learn(&mut self, ix: NodeIx, what: NodeFact, told: Told, delta: &mut Delta) {
         match what {
             NodeFact::Seen(kind) => self.see(ix, kind, delta),
-            NodeFact::Described(description) => self.describe(ix, *description, delta),
+            NodeFact::Described(description) => self.describe(ix, *description, told, delta),
             NodeFact::HandedOff(handoff) => self.hand_off(ix, handoff, delta),
             NodeFact::Taken(by) => self.take(ix, by.as_deref(), told, delta),
             NodeFact::Decided(decision) => self.decide(ix, decision, delta),
@@ -112,7 +112,7 @@ impl Model {
             NodeFact::Used(report) => self.use_tokens(ix, *report, told, delta),
             NodeFact::Filled(context) => self.fill_context(ix, context, delta),
             NodeFact::Budgeted(budget) => self.budget(ix, budget, delta),
-            NodeFact::Returned(outcome) => self.return_outcome(ix, outcome, delta),
+            NodeFact::Returned(outcome) => self.return_outcome(ix, outcome, told, delta),
             NodeFact::Worked(tree) => self.work_in(ix, tree, delta),
             NodeFact::Quality(quality) => self.rate(ix, quality, delta),
             NodeFact::Asked(question) => self.ask(ix, *question, told, delta),

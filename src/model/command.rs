@@ -92,6 +92,10 @@ pub enum Verb {
     Tell {
         text: String,
     },
+    /// Lets a running agent go on with another model.
+    SetModel {
+        model: String,
+    },
     Accept {
         reason: Option<String>,
     },
@@ -141,6 +145,7 @@ impl Verb {
             Self::Reject { .. } => "reject",
             Self::Answer { .. } => "answer",
             Self::Tell { .. } => "tell",
+            Self::SetModel { .. } => "set-model",
             Self::Accept { .. } => "accept",
             Self::Rollback { .. } => "rollback",
             Self::Report { .. } => "report",

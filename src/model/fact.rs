@@ -164,6 +164,8 @@ pub struct UsageReport {
     /// The part of the cache writes that is kept for an hour: it has a price of its own.
     pub hour_cache: u64,
     pub cost: Option<Usd>,
+    /// Whether the cost is computed from a table of prices; else it is the tool's own figure.
+    pub by_table: bool,
     /// Whether the source knows that this node sent it: it moves here from whoever only repeats it.
     pub is_original: bool,
 }

@@ -255,6 +255,15 @@ pub struct Spent {
     pub model: Option<Name>,
     pub tokens: Tokens,
     pub cost: Option<Usd>,
+    /// Whether the cost is computed from a table of prices; else it is the tool's own figure.
+    pub by_table: bool,
+}
+
+impl Spent {
+    fn spend(&self) -> Spend {
+        let spend = Spend::message(self.tokens, self.cost);
+        if self.by_table { spend.by_table() } else { spend }
+    }
 }
 
 /// What the entries of `spent` add up to.
@@ -268,7 +277,7 @@ pub(super) struct Sums {
 
 impl Sums {
     pub(super) fn add(&mut self, entry: &Spent) {
-        let spend = Spend::message(entry.tokens, entry.cost);
+        let spend = entry.spend();
         if entry.is_total {
             self.totals.get_or_insert_default().add(&spend);
         } else {
@@ -278,7 +287,7 @@ impl Sums {
     }
 
     pub(super) fn subtract(&mut self, entry: &Spent) {
-        let spend = Spend::message(entry.tokens, entry.cost);
+        let spend = entry.spend();
         if entry.is_total {
             self.totals.get_or_insert_default().subtract(&spend);
         } else {

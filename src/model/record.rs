@@ -147,6 +147,9 @@ pub struct UsageRecord {
     pub tokens: Tokens,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Usd>,
+    /// Whether the cost is computed from a table of prices.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_table: bool,
 }
 
 /// Writes the whole model down, with the engine, settings and receipts of one source.
@@ -305,5 +308,6 @@ fn usage_record(spent: &Spent) -> UsageRecord {
         model: spent.model.clone(),
         tokens: spent.tokens,
         cost: spent.cost,
+        by_table: spent.by_table,
     }
 }

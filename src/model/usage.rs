@@ -190,6 +190,8 @@ pub struct Spend {
     pub priced: u32,
     /// How many messages have none: while this is not 0 the cost is a lower bound.
     pub unpriced: u32,
+    /// How many of the prices are computed from a table, and not the tool's own figure.
+    pub computed: u32,
 }
 
 /// How much of a cost is known.
@@ -205,12 +207,28 @@ pub enum Basis {
     NoPrice,
 }
 
+/// By whose word a cost is what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// The tool's own figure.
+    Tool,
+    /// Computed from a dated table of prices.
+    Table,
+    /// Of some messages the one, of some the other.
+    Both,
+}
+
 impl Spend {
     /// Makes the spend of one message.
     pub fn message(tokens: Tokens, cost: Option<Usd>) -> Self {
         let (priced, unpriced) = if cost.is_some() { (1, 0) } else { (0, 1) };
         let told = COUNTS.map(|(count, _)| u32::from(tokens.get(count).is_some()));
-        Self { counts: tokens.counts, told, cost: cost.unwrap_or_default(), priced, unpriced }
+        Self { counts: tokens.counts, told, cost: cost.unwrap_or_default(), priced, unpriced, computed: 0 }
+    }
+
+    /// The same, with its cost computed from a table of prices.
+    pub fn by_table(self) -> Self {
+        Self { computed: self.priced, ..self }
     }
 
     /// Returns the sum of the tokens; a count that no message told is not known.
@@ -235,6 +253,16 @@ impl Spend {
         }
     }
 
+    /// Returns by whose word the known part of the cost is what it is; `None` where none is known.
+    pub fn word(&self) -> Option<Word> {
+        match (self.priced, self.computed) {
+            (0, _) => None,
+            (_, 0) => Some(Word::Tool),
+            (priced, computed) if computed == priced => Some(Word::Table),
+            (_, _) => Some(Word::Both),
+        }
+    }
+
     /// Adds what was spent elsewhere.
     ///
     /// Sums wrap: what is added is later taken away again, so a foreign file with 2^64 tokens may show
@@ -249,6 +277,7 @@ impl Spend {
         self.cost.0 = self.cost.0.wrapping_add(more.cost.0);
         self.priced = self.priced.wrapping_add(more.priced);
         self.unpriced = self.unpriced.wrapping_add(more.unpriced);
+        self.computed = self.computed.wrapping_add(more.computed);
     }
 
     /// Takes away what was added before.
@@ -262,6 +291,7 @@ impl Spend {
         self.cost.0 = self.cost.0.wrapping_sub(less.cost.0);
         self.priced = self.priced.wrapping_sub(less.priced);
         self.unpriced = self.unpriced.wrapping_sub(less.unpriced);
+        self.computed = self.computed.wrapping_sub(less.computed);
     }
 }
 

@@ -16,7 +16,7 @@ use crate::model::id::{Seq, SubtaskId, TaskId};
 use crate::model::node::{Attempt, Models, Node, NodeKind, Question};
 use crate::model::status::StatusWord;
 use crate::model::time::Stamp;
-use crate::model::usage::{Basis, Context, Spend, Tokens};
+use crate::model::usage::{Basis, Context, Spend, Tokens, Word};
 use crate::model::{Model, NodeIx, Source};
 
 /// The version of the shape.
@@ -129,6 +129,8 @@ pub struct Cost {
     pub currency: &'static str,
     /// `whole`: every message has a price; `partial`: a lower bound; `none`: no price is known.
     pub basis: Option<&'static str>,
+    /// `tool`: the tool's own figure; `table`: computed from the dated table of prices; `both`.
+    pub by: Option<&'static str>,
 }
 
 /// Writes down the trees below these nodes.
@@ -259,7 +261,12 @@ fn cost(node: &Node) -> Cost {
         Basis::Partial => Some("partial"),
         Basis::NoPrice => Some("none"),
     };
-    Cost { own: amount(&node.own_spend()), subtree: amount(&subtree), currency: "USD", basis }
+    let by = subtree.word().map(|word| match word {
+        Word::Tool => "tool",
+        Word::Table => "table",
+        Word::Both => "both",
+    });
+    Cost { own: amount(&node.own_spend()), subtree: amount(&subtree), currency: "USD", basis, by }
 }
 
 fn source_state(source: &Source) -> SourceItem<'_> {

@@ -43,9 +43,9 @@ kind = "command"
 command = "echo broken >&2; exit 7"
 "#;
 
-fn deck(more: &str) -> Deck {
+fn deck() -> Deck {
     let deck = Deck::new();
-    std::fs::write(deck.path("quarterdeck.toml"), format!("{more}{AGENTS}")).unwrap();
+    std::fs::write(deck.path("quarterdeck.toml"), AGENTS).unwrap();
     deck
 }
 
@@ -69,7 +69,7 @@ fn story(editor: &Editor, session: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn the_orchestrator_answers_each_prompt_and_knows_what_was_said_before() {
-    let deck = deck("");
+    let deck = deck();
     edit(&deck, Manner::default(), async |editor| {
         let session = editor.begin(&deck).await;
         let id = session.to_string();
@@ -86,8 +86,8 @@ async fn the_orchestrator_answers_each_prompt_and_knows_what_was_said_before() {
 
 #[tokio::test]
 async fn what_it_hands_on_is_announced_streamed_and_over_before_the_next_message_is_its_own() {
-    let deck = deck("mode = \"auto\"\n");
-    let manner = Manner { shows_agents: true, ..Manner::default() };
+    let deck = deck();
+    let manner = Manner { shows_agents: true, chooses: "allow", ..Manner::default() };
     edit(&deck, manner, async |editor| {
         let session = editor.begin(&deck).await;
         let id = session.to_string();
@@ -119,7 +119,7 @@ async fn what_it_hands_on_is_announced_streamed_and_over_before_the_next_message
 
 #[tokio::test]
 async fn an_editor_without_sub_agents_has_it_all_in_one_session_and_is_asked_first() {
-    let deck = deck("");
+    let deck = deck();
     let manner = Manner { chooses: "allow", ..Manner::default() };
     edit(&deck, manner, async |editor| {
         let session = editor.begin(&deck).await;
@@ -138,7 +138,7 @@ async fn an_editor_without_sub_agents_has_it_all_in_one_session_and_is_asked_fir
 
 #[tokio::test]
 async fn what_is_not_allowed_does_not_begin() {
-    let deck = deck("");
+    let deck = deck();
     let manner = Manner { chooses: "deny", ..Manner::default() };
     edit(&deck, manner, async |editor| {
         let session = editor.begin(&deck).await;
@@ -152,7 +152,7 @@ async fn what_is_not_allowed_does_not_begin() {
 
 #[tokio::test]
 async fn a_person_delegates_in_several_sessions_at_once_and_cancels_one() {
-    let deck = deck("");
+    let deck = deck();
     edit(&deck, Manner::default(), async |editor| {
         let (one, two) = (editor.begin(&deck).await, editor.begin(&deck).await);
         let other = editor.clone();
@@ -189,22 +189,22 @@ async fn a_person_delegates_in_several_sessions_at_once_and_cancels_one() {
 
 #[tokio::test]
 async fn a_question_goes_to_the_editor_and_its_answer_to_the_agent() {
-    let deck = deck("");
-    let manner = Manner { chooses: "yes", arguments: &["--agent", "ask"], ..Manner::default() };
+    let deck = deck();
+    let manner = Manner { chooses: "allow", arguments: &["--agent", "ask"], ..Manner::default() };
     edit(&deck, manner, async |editor| {
         let session = editor.begin(&deck).await;
         let done = editor.prompt(&session, "go").await.unwrap();
         assert_eq!(json!(done)["stopReason"], "end_turn");
-        assert_eq!(editor.asked()[0]["toolCall"]["title"], "May I?");
+        assert_eq!(editor.asked()[0]["toolCall"]["title"], "Bash: May I?");
         let said = editor.said(&session.to_string(), "orchestrator");
-        assert!(said.contains("yes"), "{said}");
+        assert!(said.contains("allow"), "{said}");
     })
     .await;
 }
 
 #[tokio::test]
 async fn a_failure_is_an_error_with_its_reason_and_the_session_goes_on() {
-    let deck = deck("");
+    let deck = deck();
     let manner = Manner { arguments: &["--agent", "fails"], ..Manner::default() };
     edit(&deck, manner, async |editor| {
         let session = editor.begin(&deck).await;
@@ -222,7 +222,7 @@ async fn a_failure_is_an_error_with_its_reason_and_the_session_goes_on() {
 
 #[tokio::test]
 async fn a_conversation_is_taken_up_again_by_another_editor() {
-    let deck = deck("");
+    let deck = deck();
     let (told, hears) = std::sync::mpsc::channel();
     edit(&deck, Manner::default(), async |editor| {
         let session = editor.begin(&deck).await;
@@ -249,7 +249,7 @@ async fn a_conversation_is_taken_up_again_by_another_editor() {
 
 #[test]
 fn bad_input_is_answered_and_a_closed_editor_ends_what_it_asked_for() {
-    let deck = deck("");
+    let deck = deck();
     let mut child = start(&deck, &[]);
     let mut stdin = child.stdin.take().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();

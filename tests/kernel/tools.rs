@@ -91,3 +91,23 @@ fn an_agent_inside_a_session_is_named_by_its_step_and_asked_to_end_through_it() 
     assert!(refusal(&world, "c2").1.contains("No such task"));
     assert_eq!(world.word("del-a", "a"), "running");
 }
+
+#[test]
+fn another_model_is_given_to_the_one_agent_that_runs_and_a_name_that_is_none_is_refused() {
+    let mut world = running(graph(&[("a", &[]), ("b", &[])]));
+    let model = |name: &str| Verb::SetModel { model: name.into() };
+    world.command("c1", model("two words"), "del-a", Some("a"));
+    assert!(refusal(&world, "c1").1.contains("no model's name"));
+    world.command("c2", model("sonnet"), "del-a", None);
+    assert!(refusal(&world, "c2").1.contains("Name the step"), "two agents run");
+    world.command("c3", model("sonnet"), "del-a", Some("a"));
+    let session = world.session("del-a", "a");
+    let fed = world.last_effects.iter().any(|effect| {
+        matches!(effect, Effect::Feed { session: to, say: Say::SetModel(name), .. }
+            if *to == session && name == "sonnet")
+    });
+    assert!(fed, "{:?}", world.last_effects);
+    let events = world.give(Input::Report(Report::Fed { session, id: "c3".into(), trouble: None }));
+    assert_eq!(names(&events), ["command:confirmed"]);
+    world.check_fold();
+}

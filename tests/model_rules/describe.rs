@@ -1,4 +1,5 @@
 use quarterdeck::model::fact::Description;
+use quarterdeck::model::handoff::Outcome;
 use quarterdeck::model::id::Seq;
 use quarterdeck::model::node::{Attempt, Moment, Question};
 use quarterdeck::model::usage::Context;
@@ -22,6 +23,32 @@ fn a_description_sets_what_it_tells_and_leaves_the_rest() {
     assert!(note(&mut model, ENGINE, step("x"), told(Some("Tidy\tup"), Some("claude"))).is_empty());
     let node = node(&model, &step("x"));
     assert_eq!((node.title.as_deref(), node.agent.as_deref()), (Some("Tidy up"), Some("claude")));
+}
+
+#[test]
+fn of_an_engines_step_its_agents_own_files_only_add() {
+    let mut model = world();
+    let called = |title: &str| {
+        NodeFact::Described(Box::new(Description { title: Some(title.into()), ..Description::default() }))
+    };
+    let came_to = |summary: &str| {
+        NodeFact::Returned(Box::new(Outcome { summary: Some(summary.into()), ..Outcome::default() }))
+    };
+    let known = |model: &Model| {
+        let node = node(model, &step("x"));
+        let summary = node.outcome.as_ref().and_then(|outcome| outcome.summary.clone());
+        (node.title.as_deref().map(str::to_owned), summary)
+    };
+    let both = |title: &str, summary: &str| (Some(title.to_owned()), Some(summary.to_owned()));
+    note(&mut model, ENGINE, Keys::from(step("x")).and(cli_session("c")), NodeFact::Seen(NodeKind::Subtask));
+    note(&mut model, CLAUDE, cli_session("c"), called("# Delegation del-a"));
+    note(&mut model, CLAUDE, cli_session("c"), came_to("{json}"));
+    assert_eq!(known(&model), both("# Delegation del-a", "{json}"));
+    note(&mut model, ENGINE, step("x"), called("Tidy up"));
+    note(&mut model, ENGINE, step("x"), came_to("Tidied."));
+    note(&mut model, CLAUDE, cli_session("c"), called("# Delegation del-a"));
+    note(&mut model, CLAUDE, cli_session("c"), came_to("{json}"));
+    assert_eq!(known(&model), both("Tidy up", "Tidied."));
 }
 
 #[test]

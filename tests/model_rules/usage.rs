@@ -1,5 +1,5 @@
 use quarterdeck::model::fact::{Scope, UsageReport};
-use quarterdeck::model::usage::{Basis, Count, Spend, Tokens, Usd};
+use quarterdeck::model::usage::{Basis, Count, Spend, Tokens, Usd, Word};
 
 use crate::*;
 
@@ -39,6 +39,33 @@ fn a_message_told_by_two_sources_counts_once() {
     assert!(delta.is_empty(), "{delta:?}");
     assert_eq!((own(&model, &step("x")).cost, own(&model, &step("x")).priced), (Usd(3), 1));
     assert_eq!(node(&model, &delegation("a")).subtree_spend().cost, Usd(3));
+}
+
+#[test]
+fn what_a_tool_says_itself_goes_before_what_was_computed_whoever_spoke_first() {
+    let computed = |cost| {
+        let report = report(Some("m1"), Scope::Message, 10, Some(cost));
+        NodeFact::Used(Box::new(UsageReport { by_table: true, ..report }))
+    };
+    for own_first in [true, false] {
+        let mut model = world();
+        let mut told = [spent("m1", 10, Some(3)), computed(9)];
+        if !own_first {
+            told.reverse();
+        }
+        for fact in told {
+            tell(&mut model, CLAUDE, 1, cli_session("c"), fact);
+        }
+        let own = own(&model, &cli_session("c"));
+        assert_eq!((own.cost, own.word()), (Usd(3), Some(Word::Tool)));
+    }
+    let mut model = world();
+    tell(&mut model, CLAUDE, 1, cli_session("c"), computed(9));
+    assert_eq!(own(&model, &cli_session("c")).word(), Some(Word::Table));
+    tell(&mut model, CLAUDE, 1, cli_session("c"), spent("m2", 10, Some(3)));
+    assert_eq!(own(&model, &cli_session("c")).word(), Some(Word::Both));
+    tell(&mut model, CLAUDE, 1, cli_session("d"), spent("m3", 10, None));
+    assert_eq!(own(&model, &cli_session("d")).word(), None);
 }
 
 #[test]

@@ -7,7 +7,9 @@ use quarterdeck::decide::settings::Settings;
 use quarterdeck::decide::task::{Agent, Task};
 use quarterdeck::model::command::CommandFact;
 use quarterdeck::model::event::payload::Budget;
-use quarterdeck::model::fact::{About, Action, Clock, Description, Fact, NodeFact, StatusReport};
+use quarterdeck::model::fact::{
+    About, Action, Clock, Description, Fact, NodeFact, StatusReport, UsageReport,
+};
 use quarterdeck::model::handoff::{
     Artifact, Contributions, Decision, Factors, Handoff, Outcome, ReturnedError,
 };
@@ -171,13 +173,30 @@ fn how_full_a_context_is_stands_where_no_budget_is_set() {
 }
 
 #[test]
-fn a_cost_names_the_date_of_its_prices_where_that_is_known() {
+fn a_cost_says_whose_word_it_is_and_of_which_day_the_prices_are() {
     let mut deck = fleet();
+    let line = |deck: &Deck| deck.tokens(90)[2].to_string();
     deck.used(500, step("st-1"), "m", tokens(1, 1, 1, None), Some(0.42));
     deck.select(&step("st-1"));
-    assert!(deck.tokens(60)[2].to_string().starts_with("$0.42 as told"));
+    assert!(line(&deck).starts_with("$0.42 as told"));
+    let computed = UsageReport {
+        id: Some("n".into()),
+        cost: Some(Usd::from_dollars(0.1)),
+        by_table: true,
+        ..UsageReport::default()
+    };
+    deck.tell(ENGINE, 501, step("st-1"), NodeFact::Used(Box::new(computed.clone())));
+    assert!(line(&deck).starts_with("$0.52 partly as told, partly by table"));
+    deck.tell(
+        ENGINE,
+        502,
+        step("st-2"),
+        NodeFact::Used(Box::new(UsageReport { id: Some("o".into()), ..computed })),
+    );
+    deck.select(&step("st-2"));
+    assert!(line(&deck).starts_with("$0.10 by table"));
     deck.settings(json!({"prices": {"date": "2026-11-01"}}));
-    assert!(deck.tokens(60)[2].to_string().starts_with("$0.42 at prices of 2026-11-01"));
+    assert!(line(&deck).starts_with("$0.10 at prices of 2026-11-01"));
 }
 
 const ANSWER: &str = "# Links\n\nFixed **18** of `32` links, see [the list](https://example.org/list).\n\n- docs/setup.md\n- docs/api.md, which needed a longer look because its anchors moved\n  - and one more below\n\n1. first\n2. second\n\n> Quoted words.\n\n```rust\nfn main() {\n    println!(\"hello\");\n}\n```\n\n| file | links |\n|---|---|\n| setup.md | 12 |\n| api.md | 6 |\n";

@@ -15,6 +15,7 @@ mod hook;
 mod opencode;
 mod place;
 mod speaks;
+mod talk;
 mod tools;
 mod totals;
 

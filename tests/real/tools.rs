@@ -30,7 +30,7 @@ fn nodes(place: &Place) -> Vec<Value> {
 #[test]
 fn claude_lists_the_tools_of_the_mcp_server_and_calls_one() {
     let Some(program) = find("claude") else { return };
-    let place = place("mode = \"auto\"\n[agents.codex]\nkind = \"command\"\ncommand = \"echo found\"\n");
+    let place = place("[agents.codex]\nkind = \"command\"\ncommand = \"echo found\"\n");
     let servers = json!({ "mcpServers": { "quarterdeck": {
         "command": env!("CARGO_BIN_EXE_quarterdeck"), "args": ["mcp"],
     } } });
@@ -53,8 +53,8 @@ fn claude_lists_the_tools_of_the_mcp_server_and_calls_one() {
     assert!(said.contains("✓ Delegated to codex. Task: list files in my repo"), "{said}");
     let nodes = nodes(&place);
     quarterdeck(&place, &["engine", "stop"]);
-    let title = |node: &&Value| node["title"] == "list files in my repo";
-    assert_eq!(nodes.iter().filter(title).count(), 2, "a delegation and its step: {nodes:#?}");
+    let is_it = |node: &Value| node["kind"] == "delegation" && node["title"] == "list files in my repo";
+    assert!(nodes.iter().any(is_it), "{nodes:#?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::agent::Command;
 use crate::agent::log::{Entry, Status, Usage};
 use crate::model::command::Answer;
-use crate::model::usage::Tokens;
+use crate::model::usage::{Tokens, Usd};
 
 /// How much of a tool's input is kept where it is not a text already.
 const LONGEST_SUMMARY: usize = 400;
@@ -45,6 +45,8 @@ enum Spoken {
         model: Option<String>,
         #[serde(default)]
         tokens: Tokens,
+        /// In dollars.
+        cost: Option<Usd>,
     },
     Question {
         id: String,
@@ -71,8 +73,10 @@ pub(super) fn read(line: &[u8]) -> Option<Entry> {
         Spoken::Thought { text } => Entry::Thought { text },
         Spoken::Tool { id, name, input } => Entry::Tool { id, name, input: summary(&input) },
         Spoken::ToolResult { id, ok, text } => Entry::ToolResult { id, ok, text: summary(&text) },
-        Spoken::Usage { message_id, request_id, model, tokens } => {
-            Entry::Usage(Usage { message_id, request_id, model, tokens, ..Usage::default() })
+        Spoken::Usage { message_id, request_id, model, tokens, cost } => {
+            // What is no amount of money is none.
+            let cost = cost.filter(|cost| cost.0 >= 0);
+            Entry::Usage(Usage { message_id, request_id, model, tokens, cost, ..Usage::default() })
         }
         Spoken::Question { id, .. } if id.len() > LONGEST_ID => return None,
         Spoken::Question { id, text, tool, options } => {

@@ -40,6 +40,7 @@ impl Driver {
                     Say::Answer { question, answer } => ForAgent::Answer { question, answer },
                     Say::Tell(text) => ForAgent::Tell(text),
                     Say::StopAgent(agent) => ForAgent::StopAgent(agent),
+                    Say::SetModel(model) => ForAgent::SetModel(model),
                 };
                 let said = match self.desks.get_mut(&session) {
                     Some(desk) => desk.say(id.as_str(), &command),
@@ -199,6 +200,7 @@ impl Driver {
             | Verb::Raise { .. }
             | Verb::Answer { .. }
             | Verb::Tell { .. }
+            | Verb::SetModel { .. }
             | Verb::Reject { .. }
             | Verb::Rollback { .. }
             | Verb::Report { .. }

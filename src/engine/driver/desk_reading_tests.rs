@@ -1,5 +1,7 @@
 use super::*;
 use crate::model::event::Body;
+use crate::model::price::Prices;
+use crate::model::usage::Usd;
 
 /// A session that has ended, and printed this.
 fn ended(temp: &tempfile::TempDir, out: &str) -> Desk {
@@ -75,9 +77,26 @@ fn of_many_words_of_progress_in_one_turn_the_last_one_is_told() {
         (0..1000).map(|at| format!("{{\"quarterdeck\":\"progress\",\"current\":{at}}}")).collect();
     let lines = lines.join("\n") + "\n";
     let news = ended(&temp, &lines).read(true);
-    let events = news.events(&"del-1".into(), &"st-1".into(), &"sess_1_abcdef".into());
+    let events = news.events(&"del-1".into(), &"st-1".into(), &"sess_1_abcdef".into(), &Prices::built_in());
     let [Body::SubtaskProgress(told)] = events.as_slice() else { panic!("{} events", events.len()) };
     assert_eq!(told.progress.as_ref().unwrap().current, Some(999));
+}
+
+#[test]
+fn a_cost_that_the_tool_does_not_tell_is_computed_and_says_of_which_day_the_prices_are() {
+    let usage = |more: &str| {
+        let told = "\"quarterdeck\":\"usage\",\"messageId\":\"m\",\"tokens\":{\"input\":100000,\"output\":0}";
+        format!("{{{told}{more}}}\n")
+    };
+    let end = End { cause: crate::agent::Cause::Itself, code: Some(0), signal: None, error: None };
+    let booked = |line: &str| match events_of(line, &end).into_iter().next() {
+        Some(Body::SubtaskUsage(used)) => (used.cost.map(Usd::dollars), used.price_date),
+        other => panic!("{other:?}"),
+    };
+    let (cost, date) = booked(&usage(",\"model\":\"claude-sonnet-4-5\""));
+    assert_eq!((cost, date), (Some(0.3), Some(Prices::built_in().date)));
+    assert_eq!(booked(&usage(",\"model\":\"claude-sonnet-4-5\",\"cost\":0.5")), (Some(0.5), None));
+    assert_eq!(booked(&usage(",\"model\":\"nobody-knows\"")), (None, None));
 }
 
 /// Feeds a session the lines, and returns every event that they and its end make.
@@ -91,7 +110,8 @@ fn events_of(lines: &str, end: &End) -> Vec<Body> {
     let step = desk.adapter.step(Input::End(end));
     let verdict = desk.verdict(&step);
     desk.keep(step, &mut news);
-    let mut events = news.events(&"del-1".into(), &"st-1".into(), &"sess_1_abcdef".into());
+    let mut events =
+        news.events(&"del-1".into(), &"st-1".into(), &"sess_1_abcdef".into(), &Prices::built_in());
     events.extend(news.questions.into_iter().map(Body::Asked));
     if let Verdict::Failed { error, result, .. } = verdict {
         let failed = p::SubtaskFailed { error: Some(error), result, ..p::SubtaskFailed::default() };

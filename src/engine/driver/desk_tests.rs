@@ -5,6 +5,7 @@ use crate::model::Model;
 use crate::model::event::{Body, Event};
 use crate::model::fact::target;
 use crate::model::id::Seq;
+use crate::model::price::Prices;
 use crate::model::usage::Count;
 
 #[test]
@@ -37,7 +38,7 @@ fn printed(temp: &tempfile::TempDir, session: &str, lines: &[String]) -> Folder 
 /// Writes down what one look at a session finds, as the driver does before the log is written.
 fn journal(desk: &mut Desk, step: &str, events: &mut Vec<Body>) -> News {
     let news = desk.read(false);
-    events.extend(news.events(&"del-a".into(), &step.into(), &desk.session.clone()));
+    events.extend(news.events(&"del-a".into(), &step.into(), &desk.session.clone(), &Prices::built_in()));
     news
 }
 

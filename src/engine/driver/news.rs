@@ -7,8 +7,11 @@ use crate::agent::kind::Kind;
 use crate::agent::log::{Entry, Limited, LogLine, Named, Origin, Place, Started, Status, Usage};
 use crate::engine::kernel::input::Exit;
 use crate::model::event::{Body, payload as p};
+use crate::model::fact::UsageReport;
 use crate::model::handoff::Outcome;
 use crate::model::id::{AgentId, CommandId, DelegationId, QuestionId, SessionId, SubtaskId};
+use crate::model::price::Prices;
+use crate::model::usage::Usd;
 use crate::session::files::Said;
 
 /// What a session told since the last look.
@@ -46,8 +49,14 @@ impl News {
     ///
     /// What was read may be read again after a crash: then the same lines make usages of the same ids, which
     /// count once, and the last word on how far it is stays the last.
-    pub fn events(&self, delegation: &DelegationId, step: &SubtaskId, session: &SessionId) -> Vec<Body> {
-        let teller = Teller { delegation, step, session, tool: self.tool };
+    pub fn events(
+        &self,
+        delegation: &DelegationId,
+        step: &SubtaskId,
+        session: &SessionId,
+        prices: &Prices,
+    ) -> Vec<Body> {
+        let teller = Teller { delegation, step, session, tool: self.tool, prices };
         let mut events = Vec::new();
         let mut latest: BTreeMap<Option<&AgentId>, Latest> = BTreeMap::new();
         for line in &self.log {
@@ -135,13 +144,14 @@ struct Teller<'a> {
     step: &'a SubtaskId,
     session: &'a SessionId,
     tool: Option<&'static str>,
+    prices: &'a Prices,
 }
 
 impl Teller<'_> {
     fn used(&self, agent: Option<&AgentId>, usage: &Usage, from: &Place) -> Body {
         let (message_id, request_id) = usage_ids(self.session, usage, from);
         let (model, tokens) = (usage.model.as_deref().map(cut), Some(usage.tokens));
-        let cost = usage.cost;
+        let (cost, price_date) = self.cost(usage);
         match agent {
             Some(agent) => Body::AgentUsage(p::AgentUsage {
                 session_id: self.session.clone(),
@@ -151,6 +161,7 @@ impl Teller<'_> {
                 model,
                 usage: tokens,
                 cost,
+                price_date,
                 ..p::AgentUsage::default()
             }),
             None => Body::SubtaskUsage(p::SubtaskUsage {
@@ -162,9 +173,25 @@ impl Teller<'_> {
                 model,
                 usage: tokens,
                 cost,
+                price_date,
                 ..p::SubtaskUsage::default()
             }),
         }
+    }
+
+    /// Returns what a message cost, and the day of the prices where the tool did not tell it itself.
+    fn cost(&self, usage: &Usage) -> (Option<Usd>, Option<String>) {
+        if usage.cost.is_some() {
+            return (usage.cost, None);
+        }
+        let report = UsageReport {
+            model: usage.model.as_deref().map(Into::into),
+            tokens: usage.tokens,
+            hour_cache: usage.hour_cache,
+            ..UsageReport::default()
+        };
+        let cost = self.prices.cost(&report);
+        (cost, cost.map(|_| self.prices.date.clone()))
     }
 
     fn progressed(&self, agent: Option<&AgentId>, latest: Latest) -> Body {

@@ -78,6 +78,7 @@ impl Turn<'_> {
             Verb::Raise { deadline, by_ms, .. } => self.carry_out_raise(&command, *deadline, *by_ms),
             Verb::Answer { question_id, answer } => self.carry_out_answer(&command, question_id, answer),
             Verb::Tell { text } => self.carry_out_tell(&command, text),
+            Verb::SetModel { model } => self.carry_out_model(&command, model),
             Verb::Start { spec } => self.carry_out_start(&command, spec),
             Verb::Approve { subtasks } => self.carry_out_approve(&command, subtasks.as_deref()),
             Verb::Reject { reason } => self.carry_out_reject(&command, reason.as_ref()),
@@ -120,7 +121,7 @@ impl Turn<'_> {
             Verb::Skip { .. } => ended(processes(&pending.proofs), KNOWS_ORPHANS),
             // Whether its agent ended by itself or with its session: it has ended.
             Verb::CancelAgent { .. } if count > 0 => "1 of 1 agent ended".into(),
-            Verb::Answer { .. } | Verb::Tell { .. } | Verb::CancelAgent { .. } => {
+            Verb::Answer { .. } | Verb::Tell { .. } | Verb::SetModel { .. } | Verb::CancelAgent { .. } => {
                 let gone = Refusal::new(Code::Gone, "The session ended before it could be told.");
                 self.refuse(&command, gone);
                 return;
@@ -187,6 +188,7 @@ impl Turn<'_> {
             | Verb::Reject { .. }
             | Verb::Answer { .. }
             | Verb::Tell { .. }
+            | Verb::SetModel { .. }
             | Verb::Accept { .. }
             | Verb::Rollback { .. }
             | Verb::Report { .. }
@@ -302,6 +304,7 @@ impl Kernel {
             Verb::Raise { deadline, by_ms, .. } => self.check_raise(command, *deadline, *by_ms),
             Verb::Answer { question_id, .. } => self.check_answer(command, question_id),
             Verb::Tell { .. } => self.check_tell(command),
+            Verb::SetModel { model } => self.check_model(command, model),
             Verb::CancelAgent { .. } => self.check_stop(command),
             Verb::Merge | Verb::Keep | Verb::Discard => self.check_tree(command),
             Verb::Approve { subtasks } => self.check_approve(command, subtasks.as_deref()),

@@ -97,6 +97,7 @@ pub enum Say {
     Answer { question: QuestionId, answer: Answer },
     Tell(String),
     StopAgent(AgentId),
+    SetModel(String),
 }
 
 /// What a timer is for.

@@ -134,7 +134,9 @@ impl Kernel {
                 let asked = |task: &Task| task.session().is_some_and(|s| s.questions.contains(question_id));
                 return self.one_session(command, asked);
             }
-            Verb::Tell { .. } | Verb::CancelAgent { .. } => return self.one_session(command, |_| true),
+            Verb::Tell { .. } | Verb::SetModel { .. } | Verb::CancelAgent { .. } => {
+                return self.one_session(command, |_| true);
+            }
             Verb::Raise { .. } => return self.timed_hosts(command),
             Verb::Start { .. }
             | Verb::Retry { .. }

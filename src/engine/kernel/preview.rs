@@ -59,7 +59,10 @@ impl Kernel {
             preview.subtasks.extend(tasks.map(|task| (id.clone(), task.spec.id.clone())));
         }
         if descends
-            || matches!(command.verb, Verb::Tell { .. } | Verb::Answer { .. } | Verb::CancelAgent { .. })
+            || matches!(
+                command.verb,
+                Verb::Tell { .. } | Verb::SetModel { .. } | Verb::Answer { .. } | Verb::CancelAgent { .. }
+            )
         {
             preview.sessions.extend(reach.sessions.into_iter().map(|(session, ..)| session));
         }

@@ -6,14 +6,30 @@ use crate::model::event::payload::Budget;
 use crate::model::fact::Description;
 use crate::model::handoff::{Decision, Handoff, Outcome};
 use crate::model::id::{QuestionId, SubtaskId};
-use crate::model::node::{Attempt, Moment, More, Node, Question, Running, make_room};
+use crate::model::key::SourceKind;
+use crate::model::node::{Attempt, Moment, More, Node, NodeKind, Question, Running, make_room};
 use crate::model::status::Status;
 use crate::model::usage::Context;
 use crate::model::worktree::WorkTree;
 use crate::model::{Model, NodeIx, text};
 
 impl Model {
-    pub(super) fn describe(&mut self, ix: NodeIx, told: Description, delta: &mut Delta) {
+    /// Returns whether somebody may only add to what is known of a node: of a step that an engine runs, its agent's own
+    /// files know neither what it is called nor what its answer came to when it was read.
+    fn may_only_add(&self, ix: NodeIx, by: Told) -> bool {
+        let is_engine = |id| self.source(id).is_some_and(|source| source.kind == SourceKind::Engine);
+        let is_step =
+            |node: &Node| node.kind == NodeKind::Subtask && node.sources().into_iter().any(is_engine);
+        !is_engine(by.by) && self.get(ix).is_some_and(is_step)
+    }
+
+    pub(super) fn describe(&mut self, ix: NodeIx, mut told: Description, by: Told, delta: &mut Delta) {
+        if self.may_only_add(ix, by)
+            && let Some(node) = self.get(ix)
+        {
+            told.title = told.title.filter(|_| node.title.is_none());
+            told.agent = told.agent.filter(|_| node.agent.is_none());
+        }
         if let Some(index) = told.index {
             self.set_index(ix, index, delta);
         }
@@ -78,7 +94,10 @@ impl Model {
         self.change_more(ix, delta, |more| set(&mut more.decision, Some(decision)));
     }
 
-    pub(super) fn return_outcome(&mut self, ix: NodeIx, outcome: Box<Outcome>, delta: &mut Delta) {
+    pub(super) fn return_outcome(&mut self, ix: NodeIx, outcome: Box<Outcome>, by: Told, delta: &mut Delta) {
+        if self.may_only_add(ix, by) && self.get(ix).is_some_and(|node| node.outcome.is_some()) {
+            return;
+        }
         if let Some(node) = self.nodes.get_mut(ix)
             && set(&mut node.outcome, Some(outcome))
         {

@@ -4,6 +4,7 @@ use super::Told;
 use crate::model::delta::Delta;
 use crate::model::fact::{Scope, UsageReport};
 use crate::model::node::{Node, Spent, push_tight};
+use crate::model::usage::Usd;
 use crate::model::{Model, NodeIx};
 
 impl Model {
@@ -22,6 +23,7 @@ impl Model {
             model,
             tokens: report.tokens,
             cost: report.cost,
+            by_table: report.by_table,
         };
         match self.booked(ix, &fresh) {
             Some((owner, place)) => {
@@ -71,12 +73,14 @@ impl Model {
     fn repeat(&mut self, owner: NodeIx, place: usize, fresh: &Spent, delta: &mut Delta) {
         self.change_spend(owner, delta, |node, _| {
             let Some(known) = node.spent.get(place).cloned() else { return };
+            let (cost, by_table) = dearer(&known, fresh);
             let entry = Spent {
                 id: known.id.clone(),
                 is_total: known.is_total && fresh.is_total,
                 model: known.model.clone().or_else(|| fresh.model.clone()),
                 tokens: known.tokens.max(&fresh.tokens),
-                cost: known.cost.max(fresh.cost),
+                cost,
+                by_table,
             };
             node.sums.subtract(&known);
             node.sums.add(&entry);
@@ -125,6 +129,19 @@ impl Model {
                 rollup.below.subtract(&before);
                 rollup.below.add(&after);
             });
+        }
+    }
+}
+
+/// Returns the cost of a message that was told twice, and whether it is by a table: what a tool says itself goes before
+/// what was computed, and of two of a kind the larger is right, as of its tokens.
+fn dearer(known: &Spent, fresh: &Spent) -> (Option<Usd>, bool) {
+    let own = |entry: &Spent| entry.cost.filter(|_| !entry.by_table);
+    match own(known).max(own(fresh)) {
+        Some(own) => (Some(own), false),
+        None => {
+            let computed = known.cost.max(fresh.cost);
+            (computed, computed.is_some())
         }
     }
 }

@@ -127,7 +127,7 @@ payloads! {
     /// `delegation:subtask-usage`
     SubtaskUsage {
         delegation_id: DelegationId, subtask_id: SubtaskId;
-        message_id: String, request_id: String, model: String, usage: Tokens, cost: Usd,
+        message_id: String, request_id: String, model: String, usage: Tokens, cost: Usd, price_date: String,
         session_id: SessionId, attempt: u32,
     }
     /// `delegation:subtask-paused`, `resumed`, `cancelled`, `timed-out`, `review`
@@ -181,7 +181,7 @@ payloads! {
     /// `agent:usage`
     AgentUsage {
         session_id: SessionId, agent_id: AgentId;
-        message_id: String, request_id: String, model: String, usage: Tokens, cost: Usd,
+        message_id: String, request_id: String, model: String, usage: Tokens, cost: Usd, price_date: String,
     }
     /// `agent:ended`
     AgentEnded { session_id: SessionId, agent_id: AgentId; status: String, error: String, result: Box<Outcome> }

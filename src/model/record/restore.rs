@@ -206,6 +206,7 @@ fn report(usage: UsageRecord) -> UsageReport {
         model: usage.model,
         tokens: usage.tokens,
         cost: usage.cost,
+        by_table: usage.by_table,
         ..UsageReport::default()
     }
 }

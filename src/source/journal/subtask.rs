@@ -54,7 +54,8 @@ impl Teller<'_> {
     pub(super) fn subtask_usage(&mut self, data: p::SubtaskUsage) {
         let keys = step(&data.delegation_id, &data.subtask_id, data.session_id.as_ref());
         let id = self.usage_id(&keys, data.message_id.as_deref(), data.request_id.as_deref());
-        self.used(keys, id, data.model, data.usage, data.cost);
+        let cost = (data.cost, data.price_date.is_some());
+        self.used(keys, id, data.model, data.usage, cost);
     }
 
     pub(super) fn subtask_turn(&mut self, data: p::SubtaskTurn, word: &'static str, name: &'static str) {
@@ -170,7 +171,8 @@ impl Teller<'_> {
     pub(super) fn agent_usage(&mut self, data: p::AgentUsage) {
         let keys = agent(&data.session_id, &data.agent_id);
         let id = self.usage_id(&keys, data.message_id.as_deref(), data.request_id.as_deref());
-        self.used(keys, id, data.model, data.usage, data.cost);
+        let cost = (data.cost, data.price_date.is_some());
+        self.used(keys, id, data.model, data.usage, cost);
     }
 
     pub(super) fn agent_ended(&mut self, data: p::AgentEnded, name: &'static str) {
@@ -300,7 +302,7 @@ impl Teller<'_> {
         id: Arc<str>,
         model: Option<String>,
         tokens: Option<Tokens>,
-        cost: Option<Usd>,
+        (cost, by_table): (Option<Usd>, bool),
     ) {
         let model: Option<Name> = model.map(Into::into);
         if model.is_some() {
@@ -308,7 +310,7 @@ impl Teller<'_> {
             self.node(keys.clone(), NodeFact::Described(Box::new(description)));
         }
         let tokens = tokens.unwrap_or_default();
-        let usage = UsageReport { id: Some(id), model, tokens, cost, ..UsageReport::default() };
+        let usage = UsageReport { id: Some(id), model, tokens, cost, by_table, ..UsageReport::default() };
         self.node(keys, NodeFact::Used(Box::new(usage)));
     }
 

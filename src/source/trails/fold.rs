@@ -295,6 +295,7 @@ impl Used {
             tokens,
             hour_cache: self.3,
             cost: self.5.map(Usd),
+            by_table: false,
             is_original: false,
         }
     }

@@ -84,7 +84,10 @@ impl Teller {
             }
             for used in &node.used {
                 let mut report = used.report();
-                report.cost = report.cost.or_else(|| self.cost(&report));
+                if report.cost.is_none() {
+                    report.cost = self.cost(&report);
+                    report.by_table = report.cost.is_some();
+                }
                 report.is_original = report.id.as_ref().is_some_and(|id| self.is_older(id, owner));
                 facts.push((None, NodeFact::Used(Box::new(report))));
             }

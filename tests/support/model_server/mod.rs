@@ -46,6 +46,8 @@ pub struct Served {
     pub charged: Option<Charged>,
     /// The text of the prompt that carried the script, without the script.
     pub task: String,
+    /// All of that prompt.
+    pub whole: String,
 }
 
 /// Tokens as they are counted here: input without what came from a cache, output with reasoning.
@@ -175,6 +177,7 @@ async fn play(shared: &Shared, headers: &HeaderMap, read: Asked, asked: Value, b
         status: fails.map_or(200, |error| error.status),
         charged: fails.is_none().then(|| step.charged(read.wire)),
         task: picked.task.clone(),
+        whole: picked.whole.clone(),
     };
     shared.served.lock().unwrap().push(served);
     tokio::time::sleep(Duration::from_millis(step.delay_ms)).await;

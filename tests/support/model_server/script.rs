@@ -84,15 +84,23 @@ pub struct Picked {
     pub step: Step,
     pub index: usize,
     pub task: String,
+    /// All of the prompt that carried the script.
+    pub whole: String,
 }
 
 /// Finds the last prompt with a script, and the step that follows the turns of the model since.
 pub fn pick(turns: &[Turn]) -> Picked {
     let scripted = turns.iter().enumerate().rev().filter(|(_, turn)| turn.who == Who::User);
-    let found = scripted.into_iter().find_map(|(at, turn)| Some((at, parse(&turn.text)?)));
-    let Some((at, (steps, task))) = found else {
-        return Picked { step: said("Done."), index: 0, task: String::new() };
+    let parsed = scripted.filter_map(|(at, turn)| Some((at, parse(&turn.text)?, turn.text.clone())));
+    let parsed: Vec<_> = parsed.collect();
+    // What only speaks of an earlier prompt has its script in quotes.
+    let is_read = |(_, (steps, _), _): &&(usize, (Result<Vec<Step>, String>, String), String)| steps.is_ok();
+    let found = parsed.iter().find(is_read).or(parsed.first()).cloned();
+    let Some((at, (steps, task), whole)) = found else {
+        return Picked { step: said("Done."), index: 0, task: String::new(), whole: String::new() };
     };
+    // A script that cannot be read is a mistake of the test, and must not look like an answer.
+    let steps = steps.unwrap_or_else(|rest| vec![said(&format!("the script cannot be read: {rest}"))]);
     let (mut index, mut before) = (0, Who::User);
     for turn in turns.iter().skip(at + 1) {
         if turn.who == Who::Model && before != Who::Model {
@@ -101,7 +109,7 @@ pub fn pick(turns: &[Turn]) -> Picked {
         before = turn.who;
     }
     let step = steps.get(index).cloned().unwrap_or_else(|| said("There is nothing more to do."));
-    Picked { step, index, task }
+    Picked { step, index, task, whole }
 }
 
 /// Returns the answer to a question of the program's own.
@@ -114,18 +122,21 @@ fn said(text: &str) -> Step {
 }
 
 /// Returns the script of a text, and what stands before it in its line: programs put reminders of their own before.
-fn parse(text: &str) -> Option<(Vec<Step>, String)> {
-    let (task, rest) = text.split_once(MARK)?;
-    let task = task.lines().last().unwrap_or_default();
-    // Some programs put the prompt in quotes.
-    let unquoted = rest.replace("\\\"", "\"");
+fn parse(text: &str) -> Option<(Result<Vec<Step>, String>, String)> {
     let read = |text: &str| serde_json::Deserializer::from_str(text).into_iter().next()?.ok();
-    let steps = read(rest).or_else(|| read(&unquoted));
-    // A script that cannot be read is a mistake of the test, and must not look like an answer.
-    Some((
-        steps.unwrap_or_else(|| vec![said(&format!("the script cannot be read: {rest}"))]),
-        task.trim().into(),
-    ))
+    let (mut from, mut unread) = (0, None);
+    // The prompt may be told twice: once as it is, and once in quotes as part of something else.
+    while let Some(at) = text[from..].find(MARK).map(|at| from + at) {
+        let (task, rest) = (text[..at].lines().last().unwrap_or_default(), &text[at + MARK.len()..]);
+        let unquoted = rest.replace("\\\"", "\"");
+        if let Some(steps) = read(rest).or_else(|| read(&unquoted)) {
+            return Some((Ok(steps), task.trim().into()));
+        }
+        unread.get_or_insert_with(|| (rest.to_owned(), task.trim().to_owned()));
+        from = at + MARK.len();
+    }
+    let (rest, task) = unread?;
+    Some((Err(rest), task))
 }
 
 impl Step {

@@ -28,27 +28,22 @@ impl Spent {
         }
         let record = Record::read(&line.bytes).filter(|record| record.kind == "assistant")?;
         let message = record.message?;
-        let tokens = message.usage?.tokens();
-        self.used(message.id.as_deref()?, record.request_id.as_deref(), message.model.as_deref(), tokens)
+        let used = message.usage?;
+        self.used(message.id.as_deref()?, record.request_id.as_deref(), message.model.as_deref(), &used)
     }
 
     /// Takes a message of the stream; returns what it used, where that is more than was told.
     pub(super) fn message(&mut self, message: &Value, request: Option<&str>) -> Option<Usage> {
         let used = Used::deserialize(&message["usage"]).ok()?;
-        self.used(message["id"].as_str()?, request, message["model"].as_str(), used.tokens())
+        self.used(message["id"].as_str()?, request, message["model"].as_str(), &used)
     }
 
-    fn used(
-        &mut self,
-        id: &str,
-        request: Option<&str>,
-        model: Option<&str>,
-        tokens: Tokens,
-    ) -> Option<Usage> {
+    fn used(&mut self, id: &str, request: Option<&str>, model: Option<&str>, used: &Used) -> Option<Usage> {
         // What the tool says itself, in place of the model, costs nothing.
         if model == Some("<synthetic>") {
             return None;
         }
+        let tokens = used.tokens();
         let known = self.told.get(id).copied();
         let most = known.map_or(tokens, |known| known.max(&tokens));
         if known == Some(most) {
@@ -61,6 +56,7 @@ impl Spent {
             is_shared: true,
             model: model.map(str::to_owned),
             tokens: most,
+            hour_cache: used.hour_cache(),
             cost: None,
         })
     }

@@ -50,6 +50,7 @@ fn usage(said: Said) -> Option<Usage> {
         is_shared: true,
         model: report.model.as_deref().map(str::to_owned),
         tokens: report.tokens,
+        hour_cache: 0,
         cost: None,
     })
 }

@@ -170,6 +170,7 @@ impl GeminiAdapter {
             is_shared: true,
             model: message.model.clone(),
             tokens,
+            hour_cache: 0,
             cost: None,
         }))
     }

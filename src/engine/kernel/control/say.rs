@@ -78,6 +78,15 @@ impl Kernel {
 }
 
 impl Kernel {
+    pub(super) fn check_model(&self, command: &Command, model: &str) -> Result<(), Refusal> {
+        let is_name = !model.is_empty() && !model.chars().any(|c| c.is_whitespace() || c.is_control());
+        if !is_name {
+            let reason = format!("{model:?} is no model's name.\nName one, such as sonnet.");
+            return Err(Refusal::new(Code::Invalid, reason));
+        }
+        self.check_tell(command)
+    }
+
     pub(super) fn check_stop(&self, command: &Command) -> Result<(), Refusal> {
         if command.subtask_id.is_none() {
             let reason = "An agent is named by its step too: DELEGATION/STEP/AGENT.";
@@ -107,6 +116,10 @@ impl Turn<'_> {
 
     pub(super) fn carry_out_tell(&mut self, command: &Command, text: &str) {
         self.feed(command, &Say::Tell(text.to_owned()));
+    }
+
+    pub(super) fn carry_out_model(&mut self, command: &Command, model: &str) {
+        self.feed(command, &Say::SetModel(model.to_owned()));
     }
 
     pub(super) fn carry_out_stop(&mut self, command: &Command, agent: &AgentId) {

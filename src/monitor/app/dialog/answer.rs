@@ -142,7 +142,12 @@ fn verb(form: &Form, control: Control) -> Result<Verb, String> {
             Some("discard") => Verb::Discard,
             Some(_) | None => return Err("Choose what becomes of it first.".into()),
         },
-        Control::Tell => Verb::Tell { text: form.typed(TEXT).ok_or("Type a sentence first.")? },
+        Control::Tell => match (form.typed(TEXT), form.typed(MODEL)) {
+            (Some(text), None) => Verb::Tell { text },
+            (None, Some(model)) => Verb::SetModel { model },
+            (Some(_), Some(_)) => return Err("Say a sentence or name a model, one at a time.".into()),
+            (None, None) => return Err("Type a sentence first.".into()),
+        },
         Control::Answer => return Err("A question is answered in its own dialog.".into()),
         Control::Raise => {
             let by = form.typed(BY).ok_or("Type by how long, such as 10m.")?;

@@ -125,7 +125,13 @@ impl Aim<'_> {
                 ];
                 self.form(control, "skip it", fields)
             }
-            Control::Tell => self.form(control, "tell", vec![Field::text(TEXT, "a sentence to the agent")]),
+            Control::Tell => {
+                let fields = vec![
+                    Field::text(TEXT, "a sentence to the agent"),
+                    Field::text(MODEL, "or another model from here on, such as sonnet"),
+                ];
+                self.form(control, "tell", fields)
+            }
             Control::Raise => {
                 self.form(control, "raise", vec![Field::text(BY, "by how long, such as 10m or 1h")])
             }

@@ -1,13 +1,14 @@
 //! Which models cost more than which: only families that are known, and only within one family. Of anything
 //! else nothing is said.
 
+use crate::decide::models::{self, Tier};
 use crate::model::node::{Models, Node};
 
-/// Models of one house, the cheapest first; a name belongs to the first that it contains.
-const FAMILIES: [&[&str]; 2] = [&["haiku", "sonnet", "opus"], &["-nano", "-mini", "gpt-"]];
+const CLAUDE: &str = "claude";
 
-/// Roles that a small model does well enough, as the agent definitions have it.
-const SMALL_ROLES: [&str; 3] = ["explore", "style-reviewer", "writer"];
+/// Models of the house whose names are no words of their own, the cheapest first; a name belongs to the first that it
+/// contains.
+const GPT: [&str; 3] = ["-nano", "-mini", "gpt-"];
 
 /// Why a model is dearer than it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,38 +30,28 @@ impl Dearer {
 }
 
 /// Returns a model's family and its place in it.
-fn tier(model: &str) -> Option<(usize, usize)> {
-    let model = model.to_lowercase();
-    FAMILIES.iter().enumerate().find_map(|(family, tiers)| {
-        let is_house = family == 0 || model.contains("gpt-");
-        let place = tiers.iter().position(|part| is_house && model.contains(part))?;
-        Some((family, place))
-    })
-}
-
-/// Returns the tier that a role is known to need, by its name's ending or by the table.
-fn needed(agent: &str) -> Option<usize> {
-    let name = agent.rsplit(':').next().unwrap_or(agent).to_lowercase();
-    if name.ends_with("-low") || SMALL_ROLES.contains(&name.as_str()) {
-        Some(0)
-    } else if name.ends_with("-medium") {
-        Some(1)
-    } else {
-        None
+fn tier(model: &str) -> Option<(&'static str, usize)> {
+    if let Some(tier) = Tier::of(model) {
+        return Some((CLAUDE, tier as usize));
     }
+    let model = model.to_lowercase();
+    let place = GPT.iter().position(|part| model.contains("gpt-") && model.contains(part))?;
+    Some(("gpt", place))
 }
 
 /// Returns whether what ran costs more than what was wanted.
-pub fn dearer(models: &Models, agent: Option<&str>) -> Option<Dearer> {
-    let (family, ran) = tier(models.effective.as_deref()?)?;
-    let wanted = models.injected.as_deref().or(models.requested.as_deref());
+pub fn dearer(ran: &Models, agent: Option<&str>) -> Option<Dearer> {
+    let (family, place) = tier(ran.effective.as_deref()?)?;
+    let wanted = ran.injected.as_deref().or(ran.requested.as_deref());
     match wanted.map(tier) {
         Some(Some((wanted_family, wanted))) => {
-            (wanted_family == family && ran > wanted).then_some(Dearer::ThanAsked)
+            (wanted_family == family && place > wanted).then_some(Dearer::ThanAsked)
         }
         // Asked for something that is in no table: it cannot be compared.
         Some(None) => None,
-        None => (ran > needed(agent?)?).then_some(Dearer::ThanNeeded),
+        // What a role needs is written down for the models of one house only.
+        None if family == CLAUDE => (place > models::tier(agent?)? as usize).then_some(Dearer::ThanNeeded),
+        None => None,
     }
 }
 
@@ -86,6 +77,10 @@ mod tests {
     #[case(None, "claude-sonnet-4", Some("explore"), Some(Dearer::ThanNeeded))]
     #[case(None, "claude-opus-4", Some("omc:executor-medium"), Some(Dearer::ThanNeeded))]
     #[case(None, "claude-opus-4", Some("executor-high"), None)]
+    #[case(None, "claude-opus-4", Some("debugger"), Some(Dearer::ThanNeeded))]
+    #[case(None, "claude-fable-5", Some("architect"), Some(Dearer::ThanNeeded))]
+    #[case(None, "claude-opus-4", Some("harsh-critic"), None)]
+    #[case(None, "gpt-5", Some("explore"), None)]
     #[case(None, "gemini-pro", Some("explore"), None)]
     #[case(Some("sonnet"), "llama-mini", None, None)]
     fn a_dearer_model_is_named_only_where_the_table_knows_both(

@@ -19,7 +19,7 @@ use crate::model::NodeIx;
 use crate::model::event::payload::Budget;
 use crate::model::node::Node;
 use crate::model::text as clean;
-use crate::model::usage::{Basis, Count, Spend, Tokens};
+use crate::model::usage::{Basis, Count, Spend, Tokens, Word};
 use crate::monitor::view::Scene;
 use crate::monitor::view::pace::coarse;
 use crate::monitor::view::text::{fit, put_line, span, width as cells};
@@ -185,7 +185,9 @@ fn money(
 ) -> Line<'static> {
     let price = match spend.basis() {
         Basis::NoPrice => "no price known".to_owned(),
-        Basis::Nothing | Basis::Whole | Basis::Partial => format!("{} {}", cost(spend), basis(scene, node)),
+        Basis::Nothing | Basis::Whole | Basis::Partial => {
+            format!("{} {}", cost(spend), basis(scene, node, spend))
+        }
     };
     let mut pieces = vec![span(price, scene.style(Role::Cost))];
     let own = node.own_spend();
@@ -207,12 +209,19 @@ fn money(
     row(pieces, width)
 }
 
-/// Returns by whose word a cost is what it is: a price table of a date, else whoever told it.
-fn basis(scene: &Scene<'_>, node: &Node) -> String {
+/// Returns by whose word a cost is what it is: a price table of a date, the tool itself, or both.
+fn basis(scene: &Scene<'_>, node: &Node, spend: &Spend) -> String {
     let sources = node.sources();
     let mut settings = sources.iter().filter_map(|id| scene.model.source(*id)?.settings.as_ref());
     let date = settings.find_map(|all| all.pointer("/prices/date")?.as_str());
-    date.map_or_else(|| "as told".to_owned(), |date| format!("at prices of {}", clean::line(date)))
+    let table =
+        || date.map_or_else(|| "by table".to_owned(), |date| format!("at prices of {}", clean::line(date)));
+    match spend.word() {
+        None => String::new(),
+        Some(Word::Tool) => "as told".to_owned(),
+        Some(Word::Table) => table(),
+        Some(Word::Both) => format!("partly as told, partly {}", table()),
+    }
 }
 
 /// Returns a small chart.
