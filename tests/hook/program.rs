@@ -6,6 +6,11 @@ use std::process::Output;
 use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
+use quarterdeck::model::Model;
+use quarterdeck::model::key::{NodeKey, SourceId};
+use quarterdeck::model::time::Stamp;
+use quarterdeck::source::feed::Feed;
+use quarterdeck::source::follow::Follower;
 use quarterdeck::store::disk::RealDisk;
 use quarterdeck::store::folder::StateFolder;
 use quarterdeck::store::inbox;
@@ -223,8 +228,32 @@ fn sixty_four_at_once_without_a_pause_while_an_engine_comes_and_goes_leave_every
     quarterdeck(temp.path()).args(["engine", "start"]).assert().success();
     self::until("the last take-over", || inbox::sessions(&RealDisk, &folder).unwrap().is_empty());
     quarterdeck(temp.path()).args(["engine", "stop"]).assert().success();
-    told.sort();
-    assert_eq!(journalled(&folder), told);
+    // Much of the journal is in a snapshot by now: what counts is what everybody makes of both.
+    let known = remembered(&folder);
+    let once: Vec<(String, usize)> = told.into_iter().map(|id| (id, 1)).collect();
+    assert_eq!(known, once.into_iter().collect());
+}
+
+/// Returns how often each call was recorded, as the model of a folder has it.
+fn remembered(folder: &StateFolder) -> std::collections::BTreeMap<String, usize> {
+    let mut model = Model::default();
+    let mut follower = Follower::new(folder.clone(), SourceId(0));
+    loop {
+        let batch = follower.poll(Stamp::from_millis(0));
+        let _ = model.apply_all(batch.facts);
+        if !batch.more {
+            break;
+        }
+    }
+    let calls = model.nodes().filter_map(|(_, node)| {
+        let call = node.keys.iter().find_map(|key| match key {
+            NodeKey::ToolUse(call) => Some(format!("called-{call}")),
+            _ => None,
+        });
+        let times = node.timeline.iter().filter(|moment| moment.name.ends_with("called")).count();
+        Some((call?, times))
+    });
+    calls.collect()
 }
 
 /// Returns the hook's answer to a tool call of a session, made while it may be held.
