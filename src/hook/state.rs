@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn it_says_what_waits_for_the_user_also_where_nothing_is_delegated() {
         let now = Stamp::from_millis(600_000);
-        let wants = Some(Wish { text: "Permission for\u{1b} Bash".into(), at: Stamp::from_millis(0) });
+        let wants = Some(Wish { text: "Permission for\u{1b}[31m Bash".into(), at: Stamp::from_millis(0) });
         let mut desk = Desk { wants, ..Desk::default() };
         let text = state(&desk, &Orders::default(), 3, now).unwrap();
         assert!(

@@ -21,7 +21,7 @@ default-agent = "talker"
 kind = "command"
 command = '''
 prompt=$(cat)
-case "$prompt" in
+case "$(printf %s "$prompt" | tail -n 1)" in
 *"tell codex"*) "$QUARTERDECK_PROGRAM" direct --agent codex --wait -- "list files in my repo" ;;
 *) echo "heard: $prompt" ;;
 esac'''

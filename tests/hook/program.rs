@@ -205,7 +205,7 @@ fn sixty_four_at_once_without_a_pause_while_an_engine_comes_and_goes_leave_every
     let temp = project();
     let folder = StateFolder::at(temp.path().join(".quarterdeck"));
     let until = Instant::now() + storm_for();
-    let mut told: Vec<String> = std::thread::scope(|scope| {
+    let told: Vec<String> = std::thread::scope(|scope| {
         let mut threads = Vec::new();
         for thread in 0..AT_ONCE {
             let temp = &temp;

@@ -284,3 +284,80 @@ fn kind_of(tool: &str) -> ToolKind {
         ToolKind::Other
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::agent::log::Place;
+
+    fn line(agent: Option<&str>, origin: Origin, entry: Entry) -> LogLine {
+        let from = Place { origin, offset: 7, next: 8, part: 0 };
+        LogLine { from, agent: agent.map(AgentId::from), entry }
+    }
+
+    fn voice(shows_agents: bool) -> Voice {
+        let voice = Voice::new("talk-1".into(), "codex".into(), "codex".into(), Some(Kind::Codex));
+        voice.of_delegation("del-1").showing_agents(shows_agents)
+    }
+
+    /// Returns what came of a line: in which session, and the update as JSON.
+    fn heard(voice: &mut Voice, line: &LogLine) -> Vec<(String, Value)> {
+        let cues = voice.hear(&"sess-1".into(), line);
+        let told = cues.into_iter().filter_map(|cue| match cue {
+            Cue::Update(session, update) => Some((session, json!(update))),
+            Cue::Question(_) | Cue::Withdrawn(_) => None,
+        });
+        told.collect()
+    }
+
+    fn output(text: &str) -> Entry {
+        Entry::Output { text: text.into(), cut: 0 }
+    }
+
+    #[test]
+    fn its_words_are_marked_and_a_result_that_repeats_them_is_not_said_again() {
+        let mut voice = voice(false);
+        let first = heard(&mut voice, &line(None, Origin::Out, output("All\u{1b}[31m done.")));
+        assert_eq!(first[0].1["_meta"], json!({"source": "codex", "provider": "codex", "delegation": "del-1"}));
+        assert!(!first[0].1.to_string().contains("\\u001b"), "{first:?}");
+        let aside = line(None, Origin::Err, output("debug"));
+        assert_eq!(heard(&mut voice, &aside), []);
+        let result = |summary: &str| Entry::Result { status: Status::Done, summary: summary.into() };
+        assert_eq!(heard(&mut voice, &line(None, Origin::Out, result(" done.\n"))), []);
+        let more = heard(&mut voice, &line(None, Origin::Out, result("Seven files.")));
+        assert_eq!(more[0].1["content"]["text"], "\n\nSeven files.");
+        voice.interrupt();
+        let after = heard(&mut voice, &line(None, Origin::Out, output("More.")));
+        assert_eq!(after[0].1["content"]["text"], "\n\nMore.");
+    }
+
+    #[test]
+    fn a_tool_and_its_answer_are_one_call_also_without_an_id() {
+        let mut voice = voice(false);
+        let tool = Entry::Tool { id: Some("t1".into()), name: "Bash".into(), input: "ls".into() };
+        let call = heard(&mut voice, &line(None, Origin::Out, tool));
+        assert_eq!((&call[0].1["toolCallId"], &call[0].1["kind"]), (&json!("sess-1:t1"), &json!("execute")));
+        let failed = Entry::ToolResult { id: Some("t1".into()), ok: Some(false), text: "no".into() };
+        let answer = heard(&mut voice, &line(None, Origin::Out, failed));
+        assert_eq!((&answer[0].1["toolCallId"], &answer[0].1["status"]), (&json!("sess-1:t1"), &json!("failed")));
+        let nameless = Entry::Tool { id: None, name: "Read".into(), input: String::new() };
+        assert_eq!(heard(&mut voice, &line(None, Origin::Out, nameless))[0].1["toolCallId"], "sess-1@7");
+    }
+
+    #[test]
+    fn agents_inside_a_session_are_shown_only_where_they_stand_apart() {
+        let started = || Entry::AgentStarted(Started { title: Some("Look".into()), ..Started::default() });
+        let mut hidden = voice(false);
+        assert_eq!(heard(&mut hidden, &line(Some("a1"), Origin::Out, started())), []);
+        assert_eq!(heard(&mut hidden, &line(Some("a1"), Origin::Out, output("x"))), []);
+        let mut shown = voice(true);
+        let began = heard(&mut shown, &line(Some("a1"), Origin::Out, started()));
+        assert_eq!((began[0].0.as_str(), &began[0].1["sessionId"]), ("talk-1", &json!("sess-1:a1")));
+        assert_eq!(heard(&mut shown, &line(Some("a1"), Origin::Out, output("x")))[0].0, "sess-1:a1");
+        let over = Entry::AgentEnded { status: Status::Failed, text: String::new() };
+        let over = heard(&mut shown, &line(Some("a1"), Origin::Out, over));
+        assert_eq!((&over[0].1["state"]["state"], &over[0].1["state"]["stopReason"]), (&json!("idle"), &json!("error")));
+    }
+}
