@@ -212,7 +212,9 @@ impl Server {
     fn leave(&self) {
         let talks = self.talks.lock().map(|talks| talks.values().cloned().collect()).unwrap_or_default();
         let talks: Vec<Arc<Talk>> = talks;
-        talks.iter().for_each(|talk| talk.cancel());
+        for talk in talks {
+            talk.cancel();
+        }
         let turns = self.turns.lock().map(|mut turns| std::mem::take(&mut *turns)).unwrap_or_default();
         for turn in turns {
             // One that panicked has nothing left to do.

@@ -108,13 +108,11 @@ fn by_hook(folder: &StateFolder, target: &Target, verb: &Verb, wait: Option<Dura
         Some(ReceiptState::Confirmed { proof, .. }) => Some(proof.clone()),
         _ => None,
     };
-    match live?.wait(Instant::now().checked_add(wait), confirmed) {
-        Some(proof) => told(target, kind, "confirmed", proof.as_deref().unwrap_or("done")),
-        None => {
-            told(target, kind, "accepted", "no tool call came yet; its hook does it at its next tool call")?;
-            Ok(ExitCode::from(ask::LATE))
-        }
+    if let Some(proof) = live?.wait(Instant::now().checked_add(wait), confirmed) {
+        return told(target, kind, "confirmed", proof.as_deref().unwrap_or("done"));
     }
+    told(target, kind, "accepted", "no tool call came yet; its hook does it at its next tool call")?;
+    Ok(ExitCode::from(ask::LATE))
 }
 
 /// Says how far a control through a hook is.
@@ -218,16 +216,12 @@ pub(super) struct Cancel {
 
 impl Cancel {
     pub(super) fn run(self, place: &Place) -> Outcome {
-        match self.target.agent() {
-            Some((step, agent)) => {
-                let verb = Verb::CancelAgent { agent_id: agent.into(), reason: self.reason };
-                Target { on: step, ..self.target }.send(place, verb)
-            }
-            None => {
-                let verb = Verb::Cancel { rollback: false, reason: self.reason };
-                self.target.send_and_wait(place, verb, self.by_hook.wait)
-            }
+        if let Some((step, agent)) = self.target.agent() {
+            let verb = Verb::CancelAgent { agent_id: agent.into(), reason: self.reason };
+            return Target { on: step, ..self.target }.send(place, verb);
         }
+        let verb = Verb::Cancel { rollback: false, reason: self.reason };
+        self.target.send_and_wait(place, verb, self.by_hook.wait)
     }
 }
 

@@ -40,9 +40,9 @@ pub fn ripe(model: &Model, now: Stamp) -> Vec<(NodeIx, DelegationId)> {
 pub fn ripe_sessions(model: &Model, now: Stamp) -> Vec<(Arc<str>, Arc<str>)> {
     let sessions = model.roots().filter_map(|ix| {
         let node = model.get(ix).filter(|node| node.kind == NodeKind::Session)?;
-        let key = node.keys.iter().find_map(|key| match key {
-            NodeKey::CliSession(tool, id) => Some((Arc::clone(tool), Arc::clone(id))),
-            _ => None,
+        let key = node.keys.iter().find_map(|key| {
+            let NodeKey::CliSession(tool, id) = key else { return None };
+            Some((Arc::clone(tool), Arc::clone(id)))
         });
         let at = node.clocks.ended.or(node.clocks.last_sign).or(node.clocks.since)?;
         let keep = if is_over(model, ix) { KEEP_FOR } else { KEEP_SILENT };

@@ -23,6 +23,7 @@ command = '''
 prompt=$(cat)
 case "$(printf %s "$prompt" | tail -n 1)" in
 *"tell codex"*) "$QUARTERDECK_PROGRAM" direct --agent codex --wait -- "list files in my repo" ;;
+*"leave it"*) "$QUARTERDECK_PROGRAM" direct --agent codex -- "list files" ;;
 *) echo "heard: $prompt" ;;
 esac'''
 
@@ -183,6 +184,26 @@ async fn a_person_delegates_in_several_sessions_at_once_and_cancels_one() {
         assert_eq!(acknowledged.trim(), "✓ Delegated to slow. Task: wait here");
         assert_eq!(editor.said(&two.to_string(), "slow"), "begun\nfinished");
         assert!(story(&editor, &one.to_string()).contains(&"call failed".to_owned()));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_waits_for_a_person_is_cancelled_too_though_its_orchestrator_has_ended() {
+    let deck = deck();
+    edit(&deck, Manner::default(), async |editor| {
+        let session = editor.begin(&deck).await;
+        let cancel = async {
+            editor.until("it is asked", |it| !it.asked().is_empty()).await;
+            let is_done = |node: &Value| node["agent"] == "talker" && node["status"] == "done";
+            editor.until("its orchestrator is done", |_| deck.nodes().iter().any(is_done)).await;
+            editor.cancel(&session);
+        };
+        let prompt = editor.prompt(&session, "leave it to codex");
+        let (done, ()) = futures_util::future::join(prompt, cancel).await;
+        assert_eq!(json!(done.unwrap())["stopReason"], "cancelled");
+        assert_eq!(editor.said(&session.to_string(), "codex"), "");
+        assert!(deck.nodes().iter().all(|node| node["status"] != "offered"), "{:#?}", deck.nodes());
     })
     .await;
 }

@@ -101,10 +101,8 @@ impl Asks {
 /// Returns the option that was chosen; none where the editor has no answer: the question stays open elsewhere.
 fn chosen(answer: Option<Value>) -> Option<String> {
     let answer: RequestPermissionResponse = serde_json::from_value(answer?).ok()?;
-    match answer.outcome {
-        RequestPermissionOutcome::Selected(selected) => Some(selected.option_id.to_string()),
-        _ => None,
-    }
+    let RequestPermissionOutcome::Selected(selected) = answer.outcome else { return None };
+    Some(selected.option_id.to_string())
 }
 
 fn command(about: &About, word: &str) -> Option<Command> {

@@ -168,7 +168,7 @@ impl<'a> Stage<'a> {
             && self.offers.insert(delegation.clone())
         {
             let agent = node.agent.as_ref().map_or("", |name| &**name).to_owned();
-            out.push(Out::Offer { delegation: delegation.clone(), agent, title: title(node).to_string() });
+            out.push(Out::Offer { delegation: delegation.clone(), agent, title: title(node) });
         }
     }
 
@@ -225,12 +225,12 @@ impl<'a> Stage<'a> {
         let node = model.find(&part.key()).and_then(|ix| model.get(ix));
         let (word, why) =
             node.map_or((StatusWord::Unknown, None), |node| (node.status.word(), node.status.why()));
-        let (status, call) = match word {
-            StatusWord::Done | StatusWord::Partial | StatusWord::Skipped | StatusWord::Review => {
-                (Status::Done, ToolCallStatus::Completed)
-            }
-            StatusWord::Cancelled => (Status::Cancelled, ToolCallStatus::Failed),
-            _ => (Status::Failed, ToolCallStatus::Failed),
+        let is_good =
+            matches!(word, StatusWord::Done | StatusWord::Partial | StatusWord::Skipped | StatusWord::Review);
+        let (status, call) = match (is_good, word == StatusWord::Cancelled) {
+            (true, _) => (Status::Done, ToolCallStatus::Completed),
+            (false, true) => (Status::Cancelled, ToolCallStatus::Failed),
+            (false, false) => (Status::Failed, ToolCallStatus::Failed),
         };
         let told = match why.filter(|_| word != StatusWord::Done) {
             Some(why) => format!("{}: {}", word.as_str(), text::lines(why)),

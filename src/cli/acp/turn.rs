@@ -102,7 +102,7 @@ impl Turn<'_> {
             ..Spec::default()
         };
         let id = self.begin(spec)?;
-        let (ended, answers) = self.follow(&config, id, Some(host))?;
+        let (ended, answers) = self.follow(&config, &id, Some(host))?;
         let own = Said { by: USER.into(), text: said.to_owned() };
         self.talk.remember(std::iter::once(own).chain(answers));
         Ok(ended)
@@ -124,7 +124,7 @@ impl Turn<'_> {
         let told = format!("✓ Delegated to {}. Task: {}", names.join(", "), wanted.text);
         let id = self.begin(planned.spec)?;
         self.say(&told);
-        let (ended, answers) = self.follow(&config, id, None)?;
+        let (ended, answers) = self.follow(&config, &id, None)?;
         let own = Said { by: USER.into(), text: said.to_owned() };
         self.talk.remember(std::iter::once(own).chain(answers));
         Ok(ended)
@@ -153,7 +153,7 @@ impl Turn<'_> {
     fn follow(
         &self,
         config: &Config,
-        id: DelegationId,
+        id: &DelegationId,
         host: Option<Host>,
     ) -> Result<(StopReason, Vec<Said>), Error> {
         let folder = &self.talk.folder;
@@ -176,15 +176,17 @@ impl Turn<'_> {
                 look_again = Instant::now() + CHECK;
             }
             live.wait(Some(Instant::now() + LOOK), |_| None::<()>);
-            let over = over(&live.model, &id);
+            let over = over(&live.model, id);
             for out in stage.look(&live.model).map_err(trouble)? {
                 self.put(out, &mut asks);
             }
             for command in asks.answers() {
-                self.give(command);
+                self.give(&command);
             }
             if self.talk.is_cancelled() && !std::mem::replace(&mut is_ending, true) {
-                self.give_up(&id);
+                for id in left(&live.model, id) {
+                    self.give_up(id);
+                }
             }
             if let Some((word, why)) = over {
                 let reason = stop_reason(word, why.as_deref(), name.as_deref(), is_ending)?;
@@ -207,9 +209,9 @@ impl Turn<'_> {
     }
 
     /// Gives a command; one that is refused is told.
-    fn give(&self, command: Command) {
+    fn give(&self, command: &Command) {
         let kind = command.verb.kind();
-        let why = match ask::send_telling(&self.talk.folder, &command, PATIENCE, &warn) {
+        let why = match ask::send_telling(&self.talk.folder, command, PATIENCE, &warn) {
             Ok(Some(receipt)) => match receipt.state {
                 ReceiptState::Refused { reason, code, .. } => {
                     Some(reason.or(code).map_or_else(String::new, Into::into))
@@ -225,9 +227,9 @@ impl Turn<'_> {
     }
 
     /// Cancels what was begun, with everything below it; what happens meanwhile is still told.
-    fn give_up(&self, id: &DelegationId) {
+    fn give_up(&self, id: DelegationId) {
         let verb = Verb::Cancel { rollback: false, reason: Some("cancelled in the editor".into()) };
-        let command = as_editor(ask::command(id.clone(), None, verb));
+        let command = as_editor(ask::command(id, None, verb));
         let folder = self.talk.folder.clone();
         let spawned = std::thread::Builder::new().spawn(move || {
             if let Err(error) = ask::send_telling(&folder, &command, END, &warn) {
@@ -235,7 +237,7 @@ impl Turn<'_> {
             }
         });
         if let Err(error) = spawned {
-            warn(&format!("cannot cancel {id}: {error}"));
+            warn(&format!("cannot cancel what was begun: {error}"));
         }
     }
 
@@ -265,31 +267,48 @@ impl Turn<'_> {
 fn over(model: &Model, id: &DelegationId) -> Option<(StatusWord, Option<String>)> {
     let top = model.find(&NodeKey::Delegation(id.clone()))?;
     let node = model.get(top)?;
-    // What is for review waits for a person, who may take hours.
-    let is_done = |node: &Node| node.status.is_ended() || node.status.word() == StatusWord::Review;
-    let is_own =
-        |node: &&Node| node.keys.iter().any(|key| key.delegation().is_some() || key.subtask().is_some());
-    let mut nodes = model.subtree(top).map(|(_, node)| node).filter(is_own);
-    nodes.all(is_done).then(|| {
-        let steps = node.children().iter().filter_map(|ix| model.get(*ix));
+    model.subtree(top).all(|(_, node)| is_over(node)).then(|| {
+        let mut steps = node.children().iter().filter_map(|ix| model.get(*ix));
         // Why a step failed says more than that one of the steps did.
-        let why = steps.filter_map(|step| step.status.why()).next().or(node.status.why());
+        let why = steps.find_map(|step| step.status.why()).or(node.status.why());
         (node.status.word(), why.map(str::to_owned))
     })
 }
 
-fn stop_reason(word: StatusWord, why: Option<&str>, agent: Option<&str>, is_ending: bool) -> Ended {
-    match word {
-        StatusWord::Cancelled => Ok(StopReason::Cancelled),
-        _ if is_ending => Ok(StopReason::Cancelled),
-        StatusWord::Done | StatusWord::Partial | StatusWord::Skipped | StatusWord::Review => {
-            Ok(StopReason::EndTurn)
-        }
-        word => {
-            let why = why.map_or_else(String::new, |why| format!(": {}", text::lines(why)));
-            Err(trouble(format!("{} {}{why}", agent.unwrap_or("the delegation"), word.as_str())))
-        }
+/// Returns whether nothing more is to be waited for here. What agents have inside their sessions ends with those.
+fn is_over(node: &Node) -> bool {
+    let is_step = node.keys.iter().any(|key| key.subtask().is_some());
+    let is_delegation = node.keys.iter().any(|key| key.delegation().is_some());
+    let word = node.status.word();
+    // A person looks at it, and may take hours; nobody takes up the other.
+    matches!(word, StatusWord::Review | StatusWord::Expired)
+        // What its delegation left out never begins.
+        || is_step && matches!(word, StatusWord::Queued | StatusWord::Unknown)
+        || node.status.is_ended()
+        || !is_step && !is_delegation
+}
+
+/// Returns what must be cancelled so that everything ends: what was begun, or what is left below it.
+fn left(model: &Model, id: &DelegationId) -> Vec<DelegationId> {
+    let Some(top) = model.find(&NodeKey::Delegation(id.clone())) else { return vec![id.clone()] };
+    if model.get(top).is_some_and(|node| !is_over(node)) {
+        return vec![id.clone()];
     }
+    let below = model.subtree(top).map(|(_, node)| node).filter(|node| !is_over(node));
+    below.filter_map(|node| node.keys.iter().find_map(NodeKey::delegation).cloned()).collect()
+}
+
+fn stop_reason(word: StatusWord, why: Option<&str>, agent: Option<&str>, is_ending: bool) -> Ended {
+    let is_good =
+        matches!(word, StatusWord::Done | StatusWord::Partial | StatusWord::Skipped | StatusWord::Review);
+    if is_ending || word == StatusWord::Cancelled {
+        return Ok(StopReason::Cancelled);
+    }
+    if is_good {
+        return Ok(StopReason::EndTurn);
+    }
+    let why = why.map_or_else(String::new, |why| format!(": {}", text::lines(why)));
+    Err(trouble(format!("{} {}{why}", agent.unwrap_or("the delegation"), word.as_str())))
 }
 
 /// Returns what a prompt says, with what the editor put into it.
@@ -304,7 +323,9 @@ fn words(prompt: &[ContentBlock]) -> String {
                     said.push(format!("\n{}:\n```\n{}\n```\n", file.uri, file.text));
                 }
             }
-            _ => said.push("(something that cannot be passed on)".into()),
+            ContentBlock::Image(_) | ContentBlock::Audio(_) | _ => {
+                said.push("(something that cannot be passed on)".into());
+            }
         }
     }
     said.join("")

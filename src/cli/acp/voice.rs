@@ -97,47 +97,47 @@ impl Voice {
         }
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "few of the entries are words")]
     fn own(&mut self, attempt: &SessionId, line: &LogLine) -> Vec<Cue> {
-        let to = self.session.clone();
-        match &line.entry {
+        let entry = &line.entry;
+        let said = match entry {
             // What it prints beside its answer is in its log, for who looks for it.
-            Entry::Output { .. } if line.from.origin == Origin::Err => Vec::new(),
-            Entry::Output { text, .. } => self.says(text).into_iter().collect(),
-            Entry::Result { summary, .. } if !self.has_said(summary) => {
-                self.says(summary).into_iter().collect()
-            }
+            Entry::Output { .. } if line.from.origin == Origin::Err => None,
+            Entry::Output { text, .. } => Some(text.clone()),
+            Entry::Result { summary, .. } => Some(summary.clone()).filter(|summary| !self.has_said(summary)),
             Entry::Limited(limit) => {
-                let told = format!("{} takes no more for now: {}", limit.provider, limit.text);
-                self.says(&told).into_iter().collect()
+                Some(format!("{} takes no more for now: {}", limit.provider, limit.text))
             }
-            entry => {
-                let made = deed(attempt, line, entry, &self.meta());
-                self.is_speaking &= made.is_none();
-                let asked = question(&to, entry);
-                made.map(|update| Cue::Update(to, Box::new(update))).into_iter().chain(asked).collect()
-            }
+            _ => None,
+        };
+        if let Some(said) = said {
+            return self.says(&said).into_iter().collect();
         }
+        let (to, made) = (self.session.clone(), deed(attempt, line, entry, &self.meta()));
+        self.is_speaking &= made.is_none();
+        let asked = question(&to, entry);
+        made.map(|update| Cue::Update(to, Box::new(update))).into_iter().chain(asked).collect()
     }
 
     /// Takes a line of an agent inside its session; these are shown only where they can stand apart.
-    fn child(&mut self, attempt: &SessionId, child: &AgentId, line: &LogLine) -> Vec<Cue> {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "only what begins or ends an agent is told above it")]
+    fn child(&self, attempt: &SessionId, child: &AgentId, line: &LogLine) -> Vec<Cue> {
         let asked = question(&self.session, &line.entry);
         if !self.shows_agents {
             return asked.into_iter().collect();
         }
         let own = format!("{attempt}:{child}");
-        let update = match &line.entry {
-            Entry::AgentStarted(started) => {
-                return vec![Cue::Update(self.session.clone(), Box::new(began(&own, started)))];
-            }
-            Entry::AgentEnded { status, .. } => {
-                return vec![Cue::Update(self.session.clone(), Box::new(ended(&own, *status)))];
-            }
-            Entry::Output { text, .. } => Some(chunk(&format!("{text}\n\n"), self.meta())),
-            entry => deed(attempt, line, entry, &self.meta()),
+        let above = match &line.entry {
+            Entry::AgentStarted(started) => Some(began(&own, started)),
+            Entry::AgentEnded { status, .. } => Some(ended(&own, *status)),
+            _ => None,
         };
-        let update = update.map(|update| Cue::Update(own, Box::new(update)));
-        update.into_iter().chain(asked).collect()
+        let words = if let Entry::Output { text, .. } = &line.entry { Some(text::lines(text)) } else { None };
+        let words = words.map(|words| chunk(&format!("{words}\n\n"), self.meta()));
+        let done = words.or_else(|| deed(attempt, line, &line.entry, &self.meta()));
+        let above = above.map(|update| Cue::Update(self.session.clone(), Box::new(update)));
+        let done = done.map(|update| Cue::Update(own, Box::new(update)));
+        above.into_iter().chain(done).chain(asked).collect()
     }
 
     /// Somebody else spoke in the same session: what it says next is a paragraph of its own.
@@ -320,7 +320,10 @@ mod tests {
     fn its_words_are_marked_and_a_result_that_repeats_them_is_not_said_again() {
         let mut voice = voice(false);
         let first = heard(&mut voice, &line(None, Origin::Out, output("All\u{1b}[31m done.")));
-        assert_eq!(first[0].1["_meta"], json!({"source": "codex", "provider": "codex", "delegation": "del-1"}));
+        assert_eq!(
+            first[0].1["_meta"],
+            json!({"source": "codex", "provider": "codex", "delegation": "del-1"})
+        );
         assert!(!first[0].1.to_string().contains("\\u001b"), "{first:?}");
         let aside = line(None, Origin::Err, output("debug"));
         assert_eq!(heard(&mut voice, &aside), []);
@@ -341,7 +344,10 @@ mod tests {
         assert_eq!((&call[0].1["toolCallId"], &call[0].1["kind"]), (&json!("sess-1:t1"), &json!("execute")));
         let failed = Entry::ToolResult { id: Some("t1".into()), ok: Some(false), text: "no".into() };
         let answer = heard(&mut voice, &line(None, Origin::Out, failed));
-        assert_eq!((&answer[0].1["toolCallId"], &answer[0].1["status"]), (&json!("sess-1:t1"), &json!("failed")));
+        assert_eq!(
+            (&answer[0].1["toolCallId"], &answer[0].1["status"]),
+            (&json!("sess-1:t1"), &json!("failed"))
+        );
         let nameless = Entry::Tool { id: None, name: "Read".into(), input: String::new() };
         assert_eq!(heard(&mut voice, &line(None, Origin::Out, nameless))[0].1["toolCallId"], "sess-1@7");
     }
@@ -358,6 +364,9 @@ mod tests {
         assert_eq!(heard(&mut shown, &line(Some("a1"), Origin::Out, output("x")))[0].0, "sess-1:a1");
         let over = Entry::AgentEnded { status: Status::Failed, text: String::new() };
         let over = heard(&mut shown, &line(Some("a1"), Origin::Out, over));
-        assert_eq!((&over[0].1["state"]["state"], &over[0].1["state"]["stopReason"]), (&json!("idle"), &json!("error")));
+        assert_eq!(
+            (&over[0].1["state"]["state"], &over[0].1["state"]["stopReason"]),
+            (&json!("idle"), &json!("error"))
+        );
     }
 }
