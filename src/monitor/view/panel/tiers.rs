@@ -47,11 +47,10 @@ pub fn dearer(ran: &Models, agent: Option<&str>) -> Option<Dearer> {
         Some(Some((wanted_family, wanted))) => {
             (wanted_family == family && place > wanted).then_some(Dearer::ThanAsked)
         }
-        // Asked for something that is in no table: it cannot be compared.
-        Some(None) => None,
         // What a role needs is written down for the models of one house only.
         None if family == CLAUDE => (place > models::tier(agent?)? as usize).then_some(Dearer::ThanNeeded),
-        None => None,
+        // What was asked for is in no table, or nothing was: it cannot be compared.
+        Some(None) | None => None,
     }
 }
 
