@@ -246,9 +246,9 @@ fn remembered(folder: &StateFolder) -> std::collections::BTreeMap<String, usize>
         }
     }
     let calls = model.nodes().filter_map(|(_, node)| {
-        let call = node.keys.iter().find_map(|key| match key {
-            NodeKey::ToolUse(call) => Some(format!("called-{call}")),
-            _ => None,
+        let call = node.keys.iter().find_map(|key| {
+            let NodeKey::ToolUse(call) = key else { return None };
+            Some(format!("called-{call}"))
         });
         let times = node.timeline.iter().filter(|moment| moment.name.ends_with("called")).count();
         Some((call?, times))
