@@ -1,8 +1,9 @@
 //! An editor, as the protocol's makers have it: it keeps what it is told, and answers what it is asked.
 
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use agent_client_protocol::schema::ProtocolVersion;
@@ -15,6 +16,7 @@ use agent_client_protocol::v1::schema::{
 };
 use agent_client_protocol::{Agent, Client, Error, Lines};
 use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::deck::Deck;
 
@@ -32,12 +34,14 @@ pub struct Manner {
     pub arguments: &'static [&'static str],
 }
 
+type Kept = Arc<Mutex<Vec<Value>>>;
+
 /// An editor that is connected.
 #[derive(Clone)]
 pub struct Editor {
     pub cx: ConnectionTo<Agent>,
-    told: Arc<Mutex<Vec<Value>>>,
-    asked: Arc<Mutex<Vec<Value>>>,
+    told: Kept,
+    asked: Kept,
 }
 
 impl Editor {
@@ -107,29 +111,35 @@ pub fn start(deck: &Deck, arguments: &[&str]) -> Child {
         .unwrap()
 }
 
+/// Reads what we print, on a thread of its own.
+fn listen(stdout: BufReader<ChildStdout>) -> (JoinHandle<()>, UnboundedReceiver<io::Result<String>>) {
+    let (told, lines) = tokio::sync::mpsc::unbounded_channel();
+    let reader = std::thread::spawn(move || {
+        for line in stdout.lines() {
+            if told.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    (reader, lines)
+}
+
 /// Lets an editor do something; when it is done it closes our standard input, and we must leave in peace.
 pub async fn edit<F: Future<Output = ()>>(deck: &Deck, manner: Manner, script: impl FnOnce(Editor) -> F) {
     let mut child = start(deck, manner.arguments);
     let stdin = child.stdin.take().unwrap();
     let stdout = BufReader::new(child.stdout.take().unwrap());
-    let (heard, hears) = tokio::sync::mpsc::unbounded_channel();
-    let reader = std::thread::spawn(move || {
-        for line in stdout.lines() {
-            if heard.send(line).is_err() {
-                return;
-            }
-        }
-    });
-    let incoming = futures_util::stream::unfold(hears, async |mut hears| {
-        let line: std::io::Result<String> = hears.recv().await?;
-        Some((line, hears))
+    let (reader, lines) = listen(stdout);
+    let incoming = futures_util::stream::unfold(lines, async |mut lines| {
+        let line = lines.recv().await?;
+        Some((line, lines))
     });
     let outgoing = futures_util::sink::unfold(stdin, async |mut stdin, line: String| {
         writeln!(stdin, "{line}")?;
         stdin.flush()?;
         Ok::<_, std::io::Error>(stdin)
     });
-    let (told, asked): (Arc<Mutex<Vec<Value>>>, Arc<Mutex<Vec<Value>>>) = Default::default();
+    let (told, asked) = (Kept::default(), Kept::default());
     let (keeps, notes) = (Arc::clone(&told), Arc::clone(&asked));
     let chooses = manner.chooses;
     let mut can = ClientCapabilities::new();
