@@ -7,7 +7,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use quarterdeck::engine::book::{Book, SOURCE};
+use quarterdeck::engine::book::{Book, Keeping, SOURCE};
 use quarterdeck::model::event::Body;
 use quarterdeck::model::event::payload::HookRecorded;
 use quarterdeck::model::record::{Record, model_record, records};
@@ -101,6 +101,16 @@ fn what_ended_long_ago_leaves_the_model_whole_and_every_record_is_kept() {
     assert_eq!(book.model().roots().len(), 2);
     let _ = book.archive(now().plus(Duration::from_hours(26))).unwrap();
     assert_eq!(history(&folder, 100).len(), 5);
+}
+
+#[test]
+fn no_record_is_kept_where_that_is_not_wanted() {
+    let (_temp, folder) = temp();
+    let mut book = open(&folder);
+    book.keep(Keeping { history: false, ..Keeping::default() });
+    let _ = book.write(now(), fleet(5, 2).events()).unwrap();
+    let _ = book.archive(now().plus(Duration::from_hours(25))).unwrap();
+    assert_eq!((book.model().roots().len(), history(&folder, 100).len()), (2, 0));
 }
 
 #[test]
@@ -213,7 +223,11 @@ fn old_session_output_goes_and_no_record_of_what_happened() {
         }
     }
     let seq = book.seq();
+    book.keep(Keeping { output: Duration::from_hours(24 * 36_500), ..Keeping::default() });
     let _ = book.tidy(now()).unwrap();
+    assert_eq!(fs::read_dir(folder.sessions_dir()).unwrap().count(), 2, "as long as the settings say");
+    book.keep(Keeping::default());
+    let _ = book.tidy(now().plus(Duration::from_hours(6))).unwrap();
     let left = fs::read_dir(folder.sessions_dir()).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(left.collect::<Vec<_>>(), [running.as_str()], "what runs keeps its output");
     assert_eq!((book.seq(), book.model().roots().len()), (seq, 2));

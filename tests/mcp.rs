@@ -112,6 +112,11 @@ async fn what_cannot_be_is_refused_with_what_can() {
         ("delegate_run", json!({"user_prompt": "  "}), "user_prompt is empty"),
         ("delegation_control", json!({"id": "del-nothere", "action": "cancel"}), "del-nothere"),
         ("delegation_wait", json!({"id": "--help"}), "--help"),
+        (
+            "delegation_control",
+            json!({"id": "del-nothere", "action": "cancel", "reason": "--help"}),
+            "del-nothere",
+        ),
     ];
     for (tool, arguments, said) in cases {
         let refused = caller.call(tool, arguments).await;

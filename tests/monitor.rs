@@ -38,6 +38,8 @@ mod signals;
 mod sources;
 #[path = "monitor/stance.rs"]
 mod stance;
+#[path = "monitor/switches.rs"]
+mod switches;
 #[path = "monitor/toasts.rs"]
 mod toasts;
 #[path = "monitor/trees.rs"]

@@ -167,6 +167,9 @@ pub enum Misconfigured {
         /// Those that it has.
         known: String,
     },
+    /// The tool would take it for an option of its own.
+    #[error("{0:?} is no name of a model or a session.\nNames do not begin with a dash.")]
+    Dash(String),
     /// A path that cannot be an argument of ours.
     #[error("the path {} is not UTF-8", .0.display())]
     Path(PathBuf),
@@ -213,6 +216,11 @@ impl AgentConfig {
 
     /// Returns how to run this agent for what is asked.
     pub fn run(&self, ask: &Ask<'_>) -> Result<Run, Misconfigured> {
+        // Whoever plans a step may name its model: that must not become an option such as one that allows everything.
+        let named = [ask.model.or(self.model.as_deref()), ask.resume, self.permission_mode.as_deref()];
+        if let Some(option) = named.into_iter().flatten().find(|name| name.starts_with('-')) {
+            return Err(Misconfigured::Dash(option.to_owned()));
+        }
         let run = Run { cwd: self.cwd(ask.root), env: self.environment(ask.env), ..Run::default() };
         match self.kind {
             Kind::Command | Kind::Simulated => self.run_command(ask, run),
@@ -369,6 +377,16 @@ mod tests {
         let names: Vec<&str> = run.env.keys().map(String::as_str).collect();
         assert_eq!(names, ["KEY", "PATH"]);
         assert_eq!(run.cwd, Path::new("/project/sub"));
+    }
+
+    #[test]
+    fn a_model_that_its_tool_would_take_for_an_option_is_refused() {
+        for kind in ["claude", "codex", "gemini", "opencode"] {
+            let config = format!(r#"{{"kind":"{kind}"}}"#);
+            let refused = run_on(&config, "do it", Some("--dangerously-skip-permissions"));
+            assert!(matches!(refused, Err(Misconfigured::Dash(_))), "{kind}: {refused:?}");
+            assert!(run_on(&config, "--yolo", Some("opus")).is_ok(), "{kind}: a prompt is no argument of it");
+        }
     }
 
     #[rstest]

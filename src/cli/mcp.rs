@@ -122,7 +122,7 @@ impl Tools {
             return Ok(failed("❌ user_prompt is empty: say what is to be done.".into()));
         }
         let mut line = vec!["direct".to_owned(), "--json".into(), "--agent".into(), provider.into()];
-        line.extend(run.description.iter().flat_map(|said| ["--title".to_owned(), said.clone()]));
+        line.extend(run.description.iter().map(|said| format!("--title={said}")));
         line.extend(["--".into(), run.user_prompt.clone()]);
         let done = self.program(line).await?;
         let told: Option<Value> = serde_json::from_slice(&done.stdout).ok();
@@ -165,7 +165,7 @@ impl Tools {
         };
         let mut line = vec![verb.to_owned()];
         let reason = control.reason.filter(|_| takes_reason);
-        line.extend(reason.into_iter().flat_map(|reason| ["--reason".to_owned(), reason]));
+        line.extend(reason.into_iter().map(|reason| format!("--reason={reason}")));
         line.extend(["--".into(), control.id]);
         Ok(answered(&self.program(line).await?))
     }

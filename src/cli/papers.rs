@@ -71,6 +71,8 @@ mod tests {
     use std::collections::BTreeMap;
     use std::path::Path;
 
+    use clap::Parser;
+
     use super::*;
 
     fn checked_in() -> BTreeMap<String, String> {
@@ -109,6 +111,80 @@ mod tests {
             let script = String::from_utf8(script).unwrap();
             for name in &shown {
                 assert!(script.contains(name), "{shell} does not know {name}");
+            }
+        }
+    }
+
+    /// The code of a page, line by line: what is fenced, and what is indented.
+    fn code(page: &str) -> Vec<&str> {
+        let mut is_fenced = false;
+        let is_code = |line: &&str| {
+            is_fenced ^= line.trim_start().starts_with("```");
+            is_fenced || line.starts_with("    ")
+        };
+        page.lines().filter(is_code).map(str::trim).collect()
+    }
+
+    /// The words of a command line, as a shell takes them, up to a comment or to what it is joined with.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+        for c in line.chars() {
+            match (quote, c) {
+                (Some(open), _) if open == c => quote = None,
+                (None, '"' | '\'') => {
+                    quote = Some(c);
+                    word.get_or_insert_default();
+                }
+                (None, '#') if word.is_none() => break,
+                (None, '|' | '>' | '<' | ';' | '&') => break,
+                (None, ' ') => words.extend(word.take()),
+                (Some(_) | None, _) => word.get_or_insert_default().push(c),
+            }
+        }
+        words.extend(word);
+        words
+    }
+
+    fn documents() -> Vec<(PathBuf, String)> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let docs = std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+        let pages = docs.filter(|path| path.extension().is_some_and(|end| end == "md"));
+        let all = pages.chain([root.join("README.md"), root.join("CONTRIBUTING.md")]);
+        all.map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect()
+    }
+
+    #[test]
+    fn every_command_line_of_the_documents_is_understood() {
+        let mut count = 0;
+        for (path, page) in documents() {
+            for line in code(&page) {
+                let line = line.strip_prefix("$ ").unwrap_or(line);
+                if !line.starts_with("quarterdeck ") && line != "quarterdeck" {
+                    continue;
+                }
+                let arguments = words(line).into_iter().map(std::ffi::OsString::from);
+                let read = super::super::slash::arguments(arguments)
+                    .and_then(|all| Cli::try_parse_from(all).map_err(|error| error.to_string()));
+                assert!(read.is_ok(), "{}: {line}\n{}", path.display(), read.err().unwrap_or_default());
+                count += 1;
+            }
+        }
+        assert!(count > 15, "{count}");
+    }
+
+    #[test]
+    fn every_command_that_the_documents_name_is_one() {
+        let whole = Cli::command();
+        let known: Vec<&str> = whole.get_subcommands().map(Command::get_name).collect();
+        for (path, page) in documents() {
+            for quoted in page.split('`').skip(1).step_by(2) {
+                let Some(rest) = quoted.strip_prefix("quarterdeck ") else { continue };
+                let Some(first) = rest.split_whitespace().next() else { continue };
+                for name in first.split(['|', '\\']).filter(|name| !name.is_empty()) {
+                    let is_word = name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+                    let is_known = !is_word || name.starts_with('-') || known.contains(&name);
+                    assert!(is_known, "{}: there is no command {name} ({quoted})", path.display());
+                }
             }
         }
     }

@@ -39,6 +39,23 @@ const TRIM_GAP: Duration = Duration::from_hours(6);
 /// How many facts of a replay are held at once.
 const FACTS: usize = 8192;
 
+/// What is written down and kept, as the settings have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keeping {
+    /// Whether the progress of steps is written to the journal.
+    pub progress: bool,
+    /// Whether the record of what is over is kept when it leaves the tree.
+    pub history: bool,
+    /// How long the output of sessions is.
+    pub output: Duration,
+}
+
+impl Default for Keeping {
+    fn default() -> Self {
+        Self { progress: true, history: true, output: retention::KEPT_FOR }
+    }
+}
+
 /// The open book of one state folder.
 pub struct Book {
     store: Store,
@@ -50,6 +67,7 @@ pub struct Book {
     views_written: Option<Stamp>,
     /// When old session output was last looked for.
     trimmed: Option<Stamp>,
+    keeping: Keeping,
 }
 
 impl Book {
@@ -78,6 +96,7 @@ impl Book {
             dirty_since: Some(now),
             views_written: None,
             trimmed: None,
+            keeping: Keeping::default(),
         };
         book.replay(known)?;
         Ok((book, recovered))
@@ -122,6 +141,16 @@ impl Book {
         Ok(self.model.apply_all(facts))
     }
 
+    /// Takes in what is to be kept from now on.
+    pub fn keep(&mut self, keeping: Keeping) {
+        self.keeping = keeping;
+    }
+
+    /// Returns what is kept.
+    pub fn keeping(&self) -> Keeping {
+        self.keeping
+    }
+
     /// Lets time pass in the model.
     pub fn advance(&mut self, now: Stamp) -> Delta {
         self.model.advance(now)
@@ -146,7 +175,7 @@ impl Book {
         }
         if self.trimmed.is_none_or(|last| now.since(last) >= TRIM_GAP) {
             let live = view::live_sessions(&self.model);
-            retention::trim(&*self.store.disk, &self.store.folder, &live, now)?;
+            retention::trim(&*self.store.disk, &self.store.folder, &live, self.keeping.output, now)?;
             self.trimmed = Some(now);
         }
         Ok(())
@@ -174,7 +203,9 @@ impl Book {
             let gone = payload::Turn { delegation_id: id, ..payload::Turn::default() };
             leaving.push((now, Body::Archived(gone)));
         }
-        self.store.history.append(&records)?;
+        if self.keeping.history {
+            self.store.history.append(&records)?;
+        }
         for (tool, session) in ripe_sessions(&self.model, now) {
             leaving.push((now, Body::HookRecorded(Box::new(forgotten(&tool, &session, now)))));
         }

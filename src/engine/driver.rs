@@ -17,6 +17,7 @@ mod log;
 mod news;
 mod returned;
 mod settings;
+mod spent;
 mod tasks;
 mod trees;
 mod watching;
@@ -280,6 +281,7 @@ impl Driver {
         }
         self.last_tidy = Some(Instant::now());
         self.renew_config();
+        self.renew_keeping();
         self.tell_tasks();
         self.hear_callers();
         let kernel = &self.kernel;
@@ -306,7 +308,8 @@ impl Driver {
         let step = self.kernel.step(tick, input);
         if !step.events.is_empty() {
             let at = step.at;
-            self.write(at, step.events.into_iter().map(|body| (at, body)).collect())?;
+            let events = step.events.into_iter().map(|body| (at, self.with_spent(at, body))).collect();
+            self.write(at, events)?;
         }
         for effect in step.effects {
             self.busy_at = Instant::now();

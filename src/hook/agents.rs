@@ -37,6 +37,10 @@ impl Agents {
                 if path.extension().is_none_or(|end| end != "md") {
                     continue;
                 }
+                // What is no file, such as a pipe, is not opened: it might never end.
+                if !std::fs::metadata(&path).is_ok_and(|found| found.is_file()) {
+                    continue;
+                }
                 let (Some(stem), Ok(file)) =
                     (path.file_stem().and_then(|stem| stem.to_str()), File::open(&path))
                 else {
@@ -116,6 +120,17 @@ mod tests {
     fn a_file_without_front_matter_is_an_agent_of_which_nothing_is_known() {
         assert_eq!(read("model: opus\n", "plain"), ("plain".into(), Definition::default()));
         assert_eq!(read("", "empty").1, Definition::default());
+    }
+
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let temp = tempfile::tempdir().unwrap();
+        let pipe = temp.path().join("waits.md");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || tell.send(Agents::read([temp.path()])));
+        let read = told.recv_timeout(std::time::Duration::from_mins(1));
+        assert_eq!(read, Ok(Agents::default()), "it waits for a writer that never comes");
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod voice;
 mod wake;
 mod work;
 
+use std::io::{self, Write};
 use std::path::Path;
 
 use super::error::{Error, Result};
@@ -36,17 +37,32 @@ pub enum Outcome {
 pub fn run(folder: &Path) -> Result<Outcome> {
     let folder = Folder(folder.to_owned());
     let spec: Spec = read(&folder.spec())?
-        .ok_or_else(|| Error::io("read", &folder.spec())(std::io::ErrorKind::NotFound.into()))?;
+        .ok_or_else(|| Error::io("read", &folder.spec())(io::ErrorKind::NotFound.into()))?;
     if spec.protocol > PROTOCOL {
         return Err(Error::Newer { path: folder.spec(), protocol: spec.protocol });
     }
     take::leave_the_callers_session();
-    let Some(taken) = take::take(&folder)? else { return Ok(Outcome::Taken) };
+    let taken = take::take(&folder)?;
+    forget_values(&folder, &spec);
+    let Some(taken) = taken else { return Ok(Outcome::Taken) };
     let exit = live(&folder, spec).unwrap_or_else(never_ran);
     record(&folder, &exit)?;
     voice::Voice::open(&folder)?.say(Said::Exited);
     drop(taken);
     Ok(Outcome::Recorded)
+}
+
+/// Takes the values of the agent's variables out of the spec, keys of providers among them: nobody reads it again once the
+/// folder is taken, and it stays there for as long as the output does.
+fn forget_values(folder: &Folder, spec: &Spec) {
+    let mut left = spec.clone();
+    left.run.env.values_mut().for_each(String::clear);
+    // In one go, since another host may be reading it. Where that fails, on a full disk, the agent still runs.
+    let _ = serde_json::to_vec(&left).map_err(io::Error::from).and_then(|content| {
+        let mut file = tempfile::NamedTempFile::new_in(&folder.0)?;
+        file.write_all(&content)?;
+        file.persist(folder.spec()).map_err(|failed| failed.error)
+    });
 }
 
 /// Starts the agent and works until it is gone, or says why it never ran.

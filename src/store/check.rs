@@ -105,7 +105,10 @@ impl Check<'_> {
         match self.disk.stat(root).map_err(Error::io("look at", root))? {
             Some(stat) if stat.mode & OTHERS != 0 => {
                 let what = format!("others on this machine may enter it (mode {:o})", stat.mode);
-                let hint = format!("chmod 700 {}", root.display());
+                let hint = format!(
+                    "If it came with the project, remove it. If it is yours: chmod 700 {}",
+                    root.display()
+                );
                 self.find(Level::Wrong, root, what, Some(&hint));
             }
             Some(_) | None => self.find(Level::Ok, root, "only its owner may enter it", None),

@@ -15,6 +15,8 @@ use crate::model::time::Stamp;
 
 /// Only the owner may read or write a file of ours.
 const FILE_MODE: u32 = 0o600;
+/// What is written to is a file of ours, and no link that leads to another's.
+const NO_LINK: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 /// Only the owner may enter a folder of ours.
 const FOLDER_MODE: u32 = 0o700;
 
@@ -199,8 +201,13 @@ impl Disk for RealDisk {
 
     fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn Locked>>> {
         loop {
-            let file =
-                OpenOptions::new().write(true).create(true).truncate(false).mode(FILE_MODE).open(path)?;
+            let file = OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(FILE_MODE)
+                .custom_flags(NO_LINK)
+                .open(path)?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
@@ -245,7 +252,7 @@ impl Locked for RealFile {
 }
 
 fn open_append(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).mode(FILE_MODE).open(path)
+    OpenOptions::new().append(true).create(true).mode(FILE_MODE).custom_flags(NO_LINK).open(path)
 }
 
 fn modified(found: &fs::Metadata) -> io::Result<Stamp> {

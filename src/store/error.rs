@@ -44,6 +44,16 @@ pub enum Error {
         /// The process that holds it, if it could be told.
         pid: Option<u32>,
     },
+    /// A folder, or something in it, that this user cannot have made.
+    #[error("{} is not trusted: {why}.\nIf it came with the project, remove it. If it is yours: {way}", path.display())]
+    Foreign {
+        /// The folder, or what is in it.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+        /// What makes it one's own.
+        way: String,
+    },
     /// The journal stopped writing for good.
     #[error(transparent)]
     ReadOnly(#[from] Arc<Failure>),

@@ -4,6 +4,8 @@
 //! so that all linked work trees of a project share one engine. Nothing else in the store builds a path.
 
 use std::fs;
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
@@ -13,6 +15,9 @@ use crate::model::id::{Seq, file_name};
 
 /// The folder's name in a project.
 pub const NAME: &str = ".quarterdeck";
+
+/// The rights that nobody else may have.
+const OTHERS: u32 = 0o077;
 
 /// The state folder: paths only; it may not exist yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,8 +60,50 @@ impl StateFolder {
         Self::find(cwd, None).unwrap_or_else(place)
     }
 
+    /// Refuses a folder that is not this user's alone, or that has links in it. One that came with a project, by a clone
+    /// or in an archive, would give the engine orders, and a link would have files elsewhere changed or removed.
+    fn must_be_own(&self) -> Result<()> {
+        let look = |path: &Path| match fs::symlink_metadata(path) {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("look at", path)(error)),
+        };
+        let foreign = |path: &Path, why: &str, way: String| {
+            Err(Error::Foreign { path: path.to_owned(), why: why.to_owned(), way })
+        };
+        let Some(found) = look(&self.root)? else { return Ok(()) };
+        if !found.is_dir() {
+            return foreign(
+                &self.root,
+                "it is a link, or no folder",
+                "name the folder itself with --dir.".into(),
+            );
+        }
+        if found.uid() != rustix::process::getuid().as_raw() {
+            return foreign(&self.root, "it belongs to another user", "work as that user.".into());
+        }
+        let listed = || fs::read_dir(&self.root).map_err(Error::io("list", &self.root));
+        if found.mode() & OTHERS != 0 {
+            // Somebody made it by hand, for this: there is nothing in it that could be another's.
+            if listed()?.next().is_none() {
+                let own = fs::Permissions::from_mode(0o700);
+                return fs::set_permissions(&self.root, own).map_err(Error::io("close", &self.root));
+            }
+            let why = format!("others may enter it (mode {:o})", found.mode() & 0o777);
+            return foreign(&self.root, &why, format!("chmod 700 {}", self.root.display()));
+        }
+        for entry in listed()? {
+            let path = entry.map_err(Error::io("list", &self.root))?.path();
+            if look(&path)?.is_some_and(|found| found.is_symlink()) {
+                return foreign(&path, "it is a link", "put in its place what it leads to.".into());
+            }
+        }
+        Ok(())
+    }
+
     /// Makes what is missing of the folder, durably: itself, its `.gitignore`, the folders in it.
     pub fn create(&self, disk: &dyn Disk) -> Result<()> {
+        self.must_be_own()?;
         disk.create_dir(&self.root).map_err(Error::io("make", &self.root))?;
         if let Some(parent) = self.root.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             disk.sync_dir(parent).map_err(Error::io("make", parent))?;
@@ -262,8 +309,6 @@ fn main_work_tree(folder: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::super::disk::RealDisk;
     use super::*;
 
@@ -316,6 +361,37 @@ mod tests {
         if !root.ancestors().any(|above| above.join(".git").exists() || above.join(NAME).exists()) {
             assert_eq!(folder.root, root.join("src").join(NAME));
         }
+    }
+
+    #[test]
+    fn one_that_came_with_a_project_is_not_taken() {
+        let (_temp, root) = tree();
+        let folder = StateFolder::at(root.join(NAME));
+        fs::create_dir(&folder.root).unwrap();
+        let refused = |folder: &StateFolder| folder.create(&RealDisk).unwrap_err().to_string();
+        // As a clone makes it.
+        fs::set_permissions(&folder.root, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::create_dir(folder.inbox_dir()).unwrap();
+        let why = refused(&folder);
+        assert!(why.contains("others may enter it (mode 755)") && why.contains("chmod 700 "), "{why}");
+        fs::set_permissions(&folder.root, fs::Permissions::from_mode(0o700)).unwrap();
+        let elsewhere = root.join("precious");
+        fs::create_dir_all(elsewhere.join("old")).unwrap();
+        for name in ["sessions", "history.jsonl", "engine.lock"] {
+            let link = folder.root.join(name);
+            std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
+            assert!(refused(&folder).contains(&format!("{name} is not trusted: it is a link")));
+            fs::remove_file(link).unwrap();
+        }
+        folder.create(&RealDisk).unwrap();
+        let empty = StateFolder::at(root.join("empty"));
+        fs::create_dir(&empty.root).unwrap();
+        fs::set_permissions(&empty.root, fs::Permissions::from_mode(0o755)).unwrap();
+        empty.create(&RealDisk).unwrap();
+        assert_eq!(fs::metadata(&empty.root).unwrap().mode() & 0o777, 0o700, "made by hand, and closed");
+        let linked = StateFolder::at(root.join("linked"));
+        std::os::unix::fs::symlink(&folder.root, &linked.root).unwrap();
+        assert!(refused(&linked).contains("it is a link"));
     }
 
     #[test]

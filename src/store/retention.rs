@@ -11,7 +11,7 @@ use super::folder::StateFolder;
 use crate::model::id::SessionId;
 use crate::model::time::Stamp;
 
-/// How long a session's output is kept after it was last written.
+/// How long a session's output is kept after it was last written, where nobody says otherwise.
 pub const KEPT_FOR: Duration = Duration::from_hours(30 * 24);
 
 /// A session's folder, and when anything in it was last written.
@@ -24,10 +24,15 @@ pub struct Output {
 }
 
 /// Returns the sessions whose output may go.
-pub fn select<'a>(outputs: &'a [Output], live: &BTreeSet<SessionId>, now: Stamp) -> Vec<&'a SessionId> {
+pub fn select<'a>(
+    outputs: &'a [Output],
+    live: &BTreeSet<SessionId>,
+    kept_for: Duration,
+    now: Stamp,
+) -> Vec<&'a SessionId> {
     outputs
         .iter()
-        .filter(|output| now.since(output.touched) > KEPT_FOR && !live.contains(&output.session))
+        .filter(|output| now.since(output.touched) > kept_for && !live.contains(&output.session))
         .map(|output| &output.session)
         .collect()
 }
@@ -59,10 +64,11 @@ pub fn trim(
     disk: &dyn Disk,
     folder: &StateFolder,
     live: &BTreeSet<SessionId>,
+    kept_for: Duration,
     now: Stamp,
 ) -> Result<Vec<SessionId>> {
     let outputs = outputs(disk, folder)?;
-    let old = select(&outputs, live, now).into_iter();
+    let old = select(&outputs, live, kept_for, now).into_iter();
     let removed = old.filter(|session| {
         folder.session_dir(session.as_str()).is_ok_and(|path| disk.remove_tree(&path).is_ok())
     });
@@ -94,9 +100,10 @@ mod tests {
         }
         let now = Stamp::from_millis(1_000_000).plus(KEPT_FOR).plus(Duration::from_millis(1));
         let live = BTreeSet::from([SessionId::from("old-live")]);
-        assert_eq!(trim(&RealDisk, &folder, &live, now).unwrap(), [SessionId::from("old")]);
+        assert_eq!(trim(&RealDisk, &folder, &live, KEPT_FOR * 2, now).unwrap(), [], "as long as is wanted");
+        assert_eq!(trim(&RealDisk, &folder, &live, KEPT_FOR, now).unwrap(), [SessionId::from("old")]);
         assert_eq!(RealDisk.list(&folder.sessions_dir()).unwrap(), ["new", "old-live"]);
         let just_kept = Stamp::from_millis(1_000_000).plus(KEPT_FOR);
-        assert_eq!(trim(&RealDisk, &folder, &BTreeSet::new(), just_kept).unwrap(), []);
+        assert_eq!(trim(&RealDisk, &folder, &BTreeSet::new(), KEPT_FOR, just_kept).unwrap(), []);
     }
 }

@@ -70,6 +70,18 @@ fn the_seed_form_always_answers() {
 }
 
 #[test]
+fn the_older_form_tells_what_is_under_way() {
+    let temp = project();
+    let told = |input: &str| -> Value {
+        let output = hook(temp.path(), &["PreToolUse", "--format", "seed"], input);
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["message"].clone()
+    };
+    assert_eq!(told(BASH), Value::Null, "nothing is");
+    let message = told(AGENT);
+    assert!(message.as_str().is_some_and(|text| text.contains("Explore the codebase")), "{message}");
+}
+
+#[test]
 fn cases_6_and_7_the_debug_line_is_said_only_where_it_is_wanted() {
     let temp = project();
     let err = |name: &str, value: &str| {

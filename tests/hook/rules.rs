@@ -64,6 +64,27 @@ fn an_agent_that_nobody_knows_passes_unchanged() {
 }
 
 #[test]
+fn only_before_a_tool_is_used_is_anything_put_in() {
+    let project = Project::new();
+    for moment in [Moment::PostToolUse, Moment::SubagentStart, Moment::UserPromptSubmit, Moment::Stop] {
+        let (done, _) = project.ask(moment, &hand_to("executor"));
+        assert!(done.reply.updated.is_none() && done.reply.denied.is_none(), "{moment:?}");
+    }
+}
+
+#[test]
+fn definitions_that_cannot_be_read_leave_the_model_of_the_role() {
+    let project = Project::new();
+    let agents = project.temp.path().join(".claude/agents");
+    std::fs::create_dir_all(agents.join("executor.md")).unwrap();
+    std::fs::write(agents.join("explore.md"), b"\xff\xfe\x00").unwrap();
+    std::os::unix::fs::symlink("nowhere.md", agents.join("writer.md")).unwrap();
+    for (agent, tier) in [("executor", "sonnet"), ("explore", "haiku"), ("writer", "haiku")] {
+        assert_eq!(model(&project.before(&hand_to(agent))), tier, "{agent}");
+    }
+}
+
+#[test]
 fn models_come_from_the_settings_then_from_the_definitions_and_ids_become_aliases() {
     let project = Project::with(|settings| {
         settings.models = [("docs".to_owned(), "claude-haiku-4-5-20251001".to_owned())].into();

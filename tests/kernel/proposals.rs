@@ -238,6 +238,18 @@ fn weighed(delegates: bool, confidence: f64) -> Box<Decision> {
     })
 }
 
+#[test]
+fn a_decision_is_told_unless_that_is_switched_off() {
+    for (logs, told) in [(true, 1), (false, 0)] {
+        let mut world = World::new();
+        let settings =
+            json!({ "logging": { "logDecisions": logs }, "layers": { "logging.logDecisions": "session" } });
+        world.give(Input::Settings { settings, by: None });
+        let events = start_by(&mut world, "me", Spec { decision: Some(weighed(true, 90.0)), ..chain() });
+        assert_eq!(names(&events).iter().filter(|name| **name == "delegation:decision").count(), told);
+    }
+}
+
 /// For disabled, suggest, auto and smart: what becomes of what an agent asks for.
 #[rstest]
 #[case(Some(weighed(true, 90.0)), ["limit", "offered", "running", "running"])]

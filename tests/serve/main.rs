@@ -23,4 +23,5 @@ mod proposals;
 mod query;
 mod remote;
 mod settings;
+mod shapes;
 mod sizes;

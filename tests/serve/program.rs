@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const AGENTS: &str = r#"
 [agents.slow]
@@ -122,6 +122,22 @@ fn an_engine_says_where_it_listens_is_listed_and_takes_both_back() {
     fs::remove_dir_all(place.project.join(".quarterdeck")).unwrap();
     assert!(place.ok(&["engine", "status", "--all"]).contains("gone"));
     fs::create_dir(place.project.join(".quarterdeck")).unwrap();
+}
+
+#[test]
+fn a_hint_asked_for_by_hand_is_told_by_the_engine_that_runs_there_and_needs_none() {
+    let place = Place::new("project");
+    let task = json!({"id": "auth", "title": "Implement the complete authentication API with database and security",
+        "description": "1. Design the schema\n2. Write the API\n3. Test the security\n4. Measure it",
+        "estimate": "8h", "status": "ready"});
+    fs::write(place.project.join("tasks.json"), json!({"tasks": {"auth": task}}).to_string()).unwrap();
+    let alone = place.ok(&["hint", "auth"]);
+    place.ok(&["engine", "start"]);
+    assert_eq!(place.ok(&["hint", "auth"]), alone);
+    let journal = fs::read_dir(place.state("journal")).unwrap();
+    let journal: String = journal.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect();
+    let told = |line: &&str| line.contains("\"delegation:hint\"") && line.contains("\"auth\"");
+    assert_eq!(journal.lines().filter(told).count(), 1, "{journal}");
 }
 
 #[test]

@@ -38,6 +38,20 @@ async fn the_settings_have_the_interfaces_shape_and_say_where_each_comes_from() 
         "autoCollapseCompleted": true, "showTokenUsage": true,
     });
     assert_eq!(told["ui"], ui);
+    assert_eq!(
+        told["thresholds"],
+        json!({
+            "delegationScore": 60, "autoAcceptConfidence": 85, "complexityTrigger": 50, "minSubtasks": 3,
+            "effortHours": 4, "contextUtilization": 75,
+        })
+    );
+    let recovery = json!({
+        "autoRetry": true, "maxRetries": 2, "rollbackOnFailure": false, "continueOnPartialFailure": true,
+    });
+    assert_eq!(told["recovery"], recovery);
+    let logging =
+        json!({"logDecisions": true, "logProgress": true, "storeHistory": true, "historyRetention": 30});
+    assert_eq!((&told["patterns"]["default"], &told["logging"]), (&json!("parallel"), &logging));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -44,6 +44,22 @@ fn the_agent_has_the_specs_environment_and_the_mark_and_nothing_else() {
 }
 
 #[test]
+fn no_value_of_a_variable_stays_on_disk_once_the_agent_runs() {
+    let mut deck = Deck::new(&["true"]);
+    deck.spec.run.env.insert("KEY".into(), "sk-very-secret".into());
+    let deck = deck.start();
+    deck.exit();
+    for entry in fs::read_dir(&deck.folder.0).unwrap() {
+        let path = entry.unwrap().path();
+        if path.metadata().unwrap().is_file() {
+            let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+            assert!(!text.contains("sk-very-secret"), "{}", path.display());
+        }
+    }
+    assert!(fs::read_to_string(deck.folder.spec()).unwrap().contains("KEY"), "its name stays");
+}
+
+#[test]
 fn the_files_of_a_session_are_for_the_owner_only() {
     let mut deck = Deck::new(&["cat"]).stdin(Stdin::File("prompt".into()));
     deck.spec.run.files.insert("prompt".into(), "do it\n".into());

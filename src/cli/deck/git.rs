@@ -15,6 +15,10 @@ const LONGEST_NEW: u64 = 64 * 1024;
 const MOST_NEW: usize = 200;
 /// What a repository without a commit is compared with: the empty tree, whose name is always this.
 const NOTHING: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+/// A diff as git itself makes it: no program that the repository's own configuration names is asked for it.
+const DIFF: [&str; 5] = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--relative"];
+/// Nor is one run to find out what changed.
+const NO_PROGRAMS: [&str; 4] = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"];
 /// Our own folder is no work of an agent.
 const NOT_OURS: &str = ":(exclude).quarterdeck";
 
@@ -43,8 +47,7 @@ pub(super) fn diff(folder: Option<&Path>) -> Result<String, String> {
     let folder = folder.ok_or("Its folder is elsewhere.")?;
     let since =
         if git(folder, &["rev-parse", "--quiet", "--verify", "HEAD"]).is_ok() { "HEAD" } else { NOTHING };
-    let told =
-        git(folder, &["diff", "--no-color", "--no-ext-diff", "--relative", since, "--", ".", NOT_OURS])?;
+    let told = git(folder, &[DIFF.as_slice(), &[since, "--", ".", NOT_OURS]].concat())?;
     let mut text = cut(&String::from_utf8_lossy(&told), LONGEST).to_owned();
     let new = git(folder, &["ls-files", "--others", "--exclude-standard", "-z", "--", ".", NOT_OURS])?;
     let new = String::from_utf8_lossy(&new);
@@ -84,6 +87,7 @@ pub(super) fn git(folder: &Path, words: &[&str]) -> Result<Vec<u8>, String> {
         .arg("-C")
         .arg(folder)
         .arg("--no-optional-locks")
+        .args(NO_PROGRAMS)
         .args(words)
         .env("GIT_TERMINAL_PROMPT", "0")
         .stdin(Stdio::null())
@@ -128,6 +132,27 @@ mod tests {
         assert!(text.contains("+++ b/deep/new.txt\n@@ -0,0 +1,2 @@\n+a\n+b\n"), "{text}");
         assert!(text.contains("+++ b/picture") && !text.contains("PNG"), "{text}");
         assert!(!text.contains("quarterdeck") && !text.contains("kept.txt"), "{text}");
+    }
+
+    #[test]
+    fn no_program_that_the_repository_names_is_run() {
+        let folder = repository();
+        let ran = folder.path().join("ran");
+        let program = folder.path().join("evil");
+        std::fs::write(&program, format!("#!/bin/sh\ntouch {}\ncat \"$@\"\n", ran.display())).unwrap();
+        let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o700);
+        std::fs::set_permissions(&program, mode).unwrap();
+        let path = program.display();
+        let config = format!(
+            "[core]\n\tfsmonitor = {path}\n[diff]\n\texternal = {path}\n[diff \"evil\"]\n\ttextconv = {path}\n"
+        );
+        let file = folder.path().join(".git/config");
+        let known = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(file, format!("{known}{config}")).unwrap();
+        std::fs::write(folder.path().join(".gitattributes"), "* diff=evil\n").unwrap();
+        diff(Some(folder.path())).unwrap();
+        changed(folder.path()).unwrap();
+        assert!(!ran.exists(), "a look at a folder runs nothing of it");
     }
 
     #[test]

@@ -146,7 +146,8 @@ fn found(path: &str, root: &Path) -> Found {
 
 fn look(result: &mut Outcome, root: &Path) {
     for artifact in result.artifacts.iter_mut().filter(|artifact| artifact.exists.is_none()) {
-        artifact.exists = artifact.path.as_ref().map(|path| root.join(path).exists());
+        let is_there = |path: &String| matches!(found(path, root), Found::There | Found::Empty);
+        artifact.exists = artifact.path.as_ref().map(is_there);
     }
 }
 
@@ -173,5 +174,24 @@ mod tests {
         look(&mut told, root.path());
         let found: Vec<_> = told.artifacts.iter().map(|artifact| artifact.exists).collect();
         assert_eq!(found, [Some(true), Some(false), None]);
+    }
+
+    #[test]
+    fn what_leads_out_of_the_workspace_is_not_looked_at() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("workspace");
+        std::fs::create_dir(&root).unwrap();
+        std::fs::write(root.join("own"), "x").unwrap();
+        std::fs::write(place.path().join("secret"), "x").unwrap();
+        std::os::unix::fs::symlink("../secret", root.join("link")).unwrap();
+        let outside = place.path().join("secret").display().to_string();
+        for path in ["../secret", "link", outside.as_str(), "own/../../secret"] {
+            assert_eq!(found(path, &root), Found::Outside, "{path}");
+            let artifact = crate::model::handoff::Artifact { path: Some(path.into()), ..Default::default() };
+            let mut told = Outcome { artifacts: vec![artifact], ..Outcome::default() };
+            look(&mut told, &root);
+            assert_eq!(told.artifacts.first().and_then(|one| one.exists), Some(false), "{path}");
+        }
+        assert_eq!(found(&root.join("own").display().to_string(), &root), Found::There);
     }
 }

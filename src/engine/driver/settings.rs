@@ -1,6 +1,8 @@
 //! The settings: the files are read again when they change, what is said to the engine is taken in, and whatever is
 //! then in force is told.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::Driver;
@@ -8,6 +10,7 @@ use crate::config::merge::told;
 use crate::config::read::{Dialect, Found, settings};
 use crate::config::tree::of_value;
 use crate::config::{Config, FILE, Fault, Layer, Version};
+use crate::engine::book::Keeping;
 use crate::engine::door::Change;
 use crate::engine::kernel::input::Input;
 use crate::store::error::Result;
@@ -26,6 +29,18 @@ impl Driver {
         self.world.config.reread(&self.places);
         let told = self.other_settings(Some(FILE.into()));
         self.inputs.extend(told);
+    }
+
+    /// Keeps what the settings say is to be kept.
+    pub(super) fn renew_keeping(&mut self) {
+        const DAY: Duration = Duration::from_hours(24);
+        let settings = self.world.config.settings();
+        let days = u32::try_from(settings.whole("logging.historyRetention")).unwrap_or(u32::MAX);
+        self.book.keep(Keeping {
+            progress: settings.switch("logging.logProgress"),
+            history: settings.switch("logging.storeHistory"),
+            output: DAY.saturating_mul(days),
+        });
     }
 
     /// Finds again what was said to the engine before this one.

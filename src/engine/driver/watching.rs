@@ -188,7 +188,10 @@ impl Driver {
         // A session that the kernel gave up already has no step any more; its end is still waited for.
         if let Some((delegation, step)) = self.step_of(session) {
             let at = now();
-            let events = news.events(&delegation, &step, session, &self.world.prices);
+            let mut events = news.events(&delegation, &step, session, &self.world.prices);
+            if !self.book.keeping().progress {
+                events.retain(|event| !matches!(event, Body::SubtaskProgress(_) | Body::AgentProgress(_)));
+            }
             let has_ended = events.iter().any(|event| matches!(event, Body::AgentEnded(_)));
             for limited in news.limits() {
                 self.limited.extend(limited.until.map(|until| (limited.provider.clone(), until)));

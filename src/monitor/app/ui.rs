@@ -1,7 +1,7 @@
 //! Everything the screen needs beside the model, in one plain struct. Changed by `update` alone; a frame writes
 //! back where it drew what, and nothing else.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use ratatui::layout::Rect;
 use tui_input::Input;
@@ -219,6 +219,8 @@ pub struct Ui {
     pub drawn: Drawn,
     /// Whether the sources have told all that was there at the start.
     pub is_loaded: bool,
+    /// The roots that are known to be done: an end is told once.
+    pub over: HashSet<NodeIx>,
     pub hidden: BTreeSet<NodeIx>,
     /// The last number given to a question.
     ticket: u64,
@@ -264,6 +266,7 @@ impl Ui {
             diff: None,
             drawn: Drawn::default(),
             is_loaded: false,
+            over: HashSet::new(),
             hidden: BTreeSet::new(),
             ticket: 0,
             seed,

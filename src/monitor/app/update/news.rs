@@ -1,10 +1,11 @@
 //! What comes from outside: facts, answers to questions, and time.
 
 use super::{Ctx, find, motion};
-use crate::model::Model;
 use crate::model::delta::Delta;
+use crate::model::node::Node;
 use crate::model::status::StatusWord;
 use crate::model::time::Stamp;
+use crate::model::{Model, NodeIx};
 use crate::monitor::app::dialog::{Note, Tone};
 use crate::monitor::app::effect::{Effect, News};
 use crate::monitor::app::ui::{Layer, Ui};
@@ -16,6 +17,7 @@ pub fn changed(ui: &mut Ui, model: &Model, delta: &Delta, now: Stamp) -> Vec<Eff
     find::resift(ui, model);
     let mut effects = motion::follow(ui, cx);
     effects.extend(receipts(ui, cx));
+    let endings = endings(ui, model, delta);
     // What was there already when the screen opened is no news.
     let (ring, desktop) = (ui.settings.notification_sound, ui.settings.notify_desktop);
     if ui.is_loaded && (ring || desktop) {
@@ -24,19 +26,29 @@ pub fn changed(ui: &mut Ui, model: &Model, delta: &Delta, now: Stamp) -> Vec<Eff
             Some(format!("{title}: {}", need.as_str()))
         });
         let notify = |text| Effect::Notify { text, ring, desktop };
-        effects.extend(needs.chain(endings(model, delta)).map(notify));
+        effects.extend(needs.chain(endings).map(notify));
     }
     effects
 }
 
-fn endings(model: &Model, delta: &Delta) -> impl Iterator<Item = String> {
-    delta.changed.iter().filter_map(|ix| {
-        let node = model.get(*ix).filter(|node| node.parent().is_none())?;
-        let word = node.status.word();
-        let is_new = node.clocks.ended.is_some() && node.clocks.ended == node.clocks.since;
-        let title = node.title.as_deref().unwrap_or("A delegation");
-        (is_new && word == StatusWord::Done).then(|| format!("{title}: done"))
-    })
+/// Returns what is done now and was not before. What was so when it was first seen is no news.
+fn endings(ui: &mut Ui, model: &Model, delta: &Delta) -> Vec<String> {
+    for gone in &delta.removed {
+        ui.over.remove(gone);
+    }
+    let root = |ix: &NodeIx| model.get(*ix).filter(|node| node.parent().is_none());
+    let is_done = |node: &Node| node.status.word() == StatusWord::Done;
+    ui.over.extend(delta.added.iter().filter(|ix| root(ix).is_some_and(is_done)));
+    let mut told = Vec::new();
+    for ix in &delta.changed {
+        let Some(node) = root(ix) else { continue };
+        if !is_done(node) {
+            ui.over.remove(ix);
+        } else if ui.over.insert(*ix) {
+            told.push(format!("{}: done", node.title.as_deref().unwrap_or("A delegation")));
+        }
+    }
+    told
 }
 
 fn receipts(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
