@@ -88,13 +88,16 @@ pub struct Picked {
     pub whole: String,
 }
 
+/// A prompt with a script: which turn it is, what was read of it, and its text.
+type Found = (usize, (Result<Vec<Step>, String>, String), String);
+
 /// Finds the last prompt with a script, and the step that follows the turns of the model since.
 pub fn pick(turns: &[Turn]) -> Picked {
     let scripted = turns.iter().enumerate().rev().filter(|(_, turn)| turn.who == Who::User);
     let parsed = scripted.filter_map(|(at, turn)| Some((at, parse(&turn.text)?, turn.text.clone())));
     let parsed: Vec<_> = parsed.collect();
     // What only speaks of an earlier prompt has its script in quotes.
-    let is_read = |(_, (steps, _), _): &&(usize, (Result<Vec<Step>, String>, String), String)| steps.is_ok();
+    let is_read = |(_, (steps, _), _): &&Found| steps.is_ok();
     let found = parsed.iter().find(is_read).or(parsed.first()).cloned();
     let Some((at, (steps, task), whole)) = found else {
         return Picked { step: said("Done."), index: 0, task: String::new(), whole: String::new() };
@@ -126,8 +129,10 @@ fn parse(text: &str) -> Option<(Result<Vec<Step>, String>, String)> {
     let read = |text: &str| serde_json::Deserializer::from_str(text).into_iter().next()?.ok();
     let (mut from, mut unread) = (0, None);
     // The prompt may be told twice: once as it is, and once in quotes as part of something else.
-    while let Some(at) = text[from..].find(MARK).map(|at| from + at) {
-        let (task, rest) = (text[..at].lines().last().unwrap_or_default(), &text[at + MARK.len()..]);
+    while let Some(at) = text.get(from..).and_then(|rest| rest.find(MARK)).map(|at| from + at) {
+        let (before, rest) = text.split_at(at);
+        let (task, rest) =
+            (before.lines().last().unwrap_or_default(), rest.strip_prefix(MARK).unwrap_or_default());
         let unquoted = rest.replace("\\\"", "\"");
         if let Some(steps) = read(rest).or_else(|| read(&unquoted)) {
             return Some((Ok(steps), task.trim().into()));
