@@ -137,7 +137,7 @@ pub async fn edit<F: Future<Output = ()>>(deck: &Deck, manner: Manner, script: i
     let outgoing = futures_util::sink::unfold(stdin, async |mut stdin, line: String| {
         writeln!(stdin, "{line}")?;
         stdin.flush()?;
-        Ok::<_, std::io::Error>(stdin)
+        Ok::<_, io::Error>(stdin)
     });
     let (told, asked) = (Kept::default(), Kept::default());
     let (keeps, notes) = (Arc::clone(&told), Arc::clone(&asked));
