@@ -102,11 +102,8 @@ fn an_acp_agent_is_set_up_works_and_leaves() {
     let told = crate::deck::journal(&folder);
     let end = told.iter().find(|event| event["type"] == "delegation:completed").unwrap();
     assert_eq!((&end["data"]["tokensUsed"], &end["data"]["cost"]), (&json!(130), &json!(0.25)), "{end}");
-    assert_eq!(
-        (&step["progress"]["current"], &step["progress"]["total"]),
-        (&json!(1), &json!(2)),
-        "{step:#}"
-    );
+    let progress = &step["progress"];
+    assert_eq!((&progress["current"], &progress["total"]), (&json!(1), &json!(2)), "{step:#}");
     let expected = [
         "initialize",
         "session/new",
