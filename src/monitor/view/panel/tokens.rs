@@ -255,7 +255,9 @@ fn models(scene: &Scene<'_>, node: &Node, width: usize) -> Option<Line<'static>>
     let sign = format!("{} ", scene.sign("▲", "!"));
     let names = fit(&names, width.saturating_sub(cells(&sign)));
     let mut pieces = vec![span(format!("{sign}{names}"), scene.style(Role::Warn))];
-    pieces.push(span(dearer.words(), scene.style(Role::Warn)));
+    let times =
+        tiers::times(&node.model, node.agent.as_deref()).map(|times| format!(", about {times:.0} times"));
+    pieces.push(span(format!("{}{}", dearer.words(), times.unwrap_or_default()), scene.style(Role::Warn)));
     Some(row(pieces, width))
 }
 
