@@ -118,7 +118,7 @@ enum Command {
     /// Do not let a proposal begin, or do not take a result that is for review; inside an agent, turn down what was
     /// handed to it.
     Reject(approve::Reject),
-    /// Give a delegation or a step more time.
+    /// Give a delegation or a step more time, or a larger budget.
     Raise(control::Raise),
     /// Answer an agent's question.
     Answer(control::Answer),

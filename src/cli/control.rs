@@ -9,10 +9,12 @@ use serde_json::json;
 use super::report::OwnOr;
 use super::{CliError, Outcome, Place, ask, load, mind, now, print};
 use crate::hook::hold::{self, Order};
+use crate::model::budget;
 use crate::model::command::{Answer as Answered, PauseMode, ReceiptState, Said, Verb};
 use crate::model::id::{CommandId, DelegationId, SubtaskId};
 use crate::model::key::{NodeKey, SourceId};
 use crate::model::node::Node;
+use crate::model::usage::Usd;
 use crate::model::{Model, text};
 use crate::report::select::{Selection, select};
 use crate::source::follow::Follower;
@@ -289,7 +291,7 @@ impl Accept {
 }
 
 #[derive(Debug, Args)]
-#[group(required = true, multiple = false, args = ["timeout", "by"])]
+#[group(required = true, multiple = false, args = ["timeout", "by", "tokens", "cost"])]
 pub(super) struct Raise {
     #[command(flatten)]
     target: Target,
@@ -299,13 +301,21 @@ pub(super) struct Raise {
     /// It may run so much longer than it might, such as 10m.
     #[arg(long, value_name = "TIME", value_parser = super::span)]
     by: Option<Duration>,
+    /// It may use so many tokens in all, such as 300k; never less than it may. What stands still for its budget
+    /// goes on.
+    #[arg(long, value_name = "TOKENS", value_parser = budget::read_tokens)]
+    tokens: Option<u64>,
+    /// It may cost so much in all, such as $5.
+    #[arg(long, value_name = "MONEY", value_parser = budget::read_money)]
+    cost: Option<Usd>,
 }
 
 impl Raise {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let deadline = self.timeout.map(|timeout| now().plus(timeout));
         let by_ms = self.by.map(|by| u64::try_from(by.as_millis()).unwrap_or(u64::MAX));
-        self.target.send(place, Verb::Raise { tokens: None, cost: None, deadline, by_ms })
+        let Self { tokens, cost, .. } = self;
+        self.target.send(place, Verb::Raise { tokens, cost, deadline, by_ms })
     }
 }
 
