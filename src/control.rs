@@ -444,17 +444,7 @@ fn state_allows(node: &Node, target: &Target, what: Control) -> Result<(), Strin
             refuse("Only a failed or reviewed result can be accepted.")
         }
         Control::Raise if is_over => refuse("Only what is live has a deadline or a budget to raise."),
-        Control::Raise
-            if node.clocks.finish_by.is_none() && node.more().is_none_or(|more| more.budget.is_none()) =>
-        {
-            let is_above = node.status.why() == Some(BUDGET);
-            let what = "It has neither a deadline nor a budget";
-            Err(if is_above {
-                format!("{what}: one above it, or that of all together, is spent.")
-            } else {
-                format!("{what}.")
-            })
-        }
+        Control::Raise if !has_limit(node) => Err(why_no_limit(node)),
         Control::Settle if !is_over => refuse("Only the work tree of what is over can be settled."),
         Control::Settle => match node.more().and_then(|more| more.tree.as_deref()) {
             Some(tree) if tree.state.is_open() => Ok(()),
@@ -477,6 +467,20 @@ fn state_allows(node: &Node, target: &Target, what: Control) -> Result<(), Strin
         | Control::Accept
         | Control::Raise
         | Control::Rollback => Ok(()),
+    }
+}
+
+/// Returns whether there is a deadline or a budget to raise.
+fn has_limit(node: &Node) -> bool {
+    node.clocks.finish_by.is_some() || node.more().is_some_and(|more| more.budget.is_some())
+}
+
+fn why_no_limit(node: &Node) -> String {
+    let what = "It has neither a deadline nor a budget";
+    if node.status.why() == Some(BUDGET) {
+        format!("{what}: one above it, or that of all together, is spent.")
+    } else {
+        format!("{what}.")
     }
 }
 
