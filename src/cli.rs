@@ -1,6 +1,7 @@
 //! The command line: one file a command. Here are what all commands share: where to look, the clock, how
 //! errors are said, and how output ends when nobody reads it any more.
 
+mod acp;
 mod agents;
 mod approve;
 mod ask;
@@ -104,6 +105,8 @@ enum Command {
     Resume(control::Resume),
     /// End a delegation or a step, with everything below it.
     Cancel(control::Cancel),
+    /// Undo what a step that has ended changed in the project's files, or all steps of a delegation.
+    Rollback(control::Rollback),
     /// Try a step again.
     Retry(control::Retry),
     /// Go on without a step.
@@ -151,6 +154,8 @@ enum Command {
     Screenshot(screenshot::Screenshot),
     /// Offer delegation as tools, over the Model Context Protocol on standard input and output.
     Mcp(mcp::Mcp),
+    /// Be an agent for editors, over the Agent Client Protocol on standard input and output.
+    Acp(acp::Acp),
     /// Print what a shell needs to complete this command line.
     Completions(papers::Completions),
     /// Write the manual, a page for each command, into a folder.
@@ -196,6 +201,7 @@ pub fn run() -> ExitCode {
         Some(Command::Pause(command)) => command.run(&cli.place),
         Some(Command::Resume(command)) => command.run(&cli.place),
         Some(Command::Cancel(command)) => command.run(&cli.place),
+        Some(Command::Rollback(command)) => command.run(&cli.place),
         Some(Command::Retry(command)) => command.run(&cli.place),
         Some(Command::Skip(command)) => command.run(&cli.place),
         Some(Command::Accept(command)) => command.run(&cli.place),
@@ -219,6 +225,7 @@ pub fn run() -> ExitCode {
         Some(Command::Demo(command)) => command.run(),
         Some(Command::Screenshot(command)) => command.run(&cli.place),
         Some(Command::Mcp(command)) => command.run(&cli.place),
+        Some(Command::Acp(command)) => command.run(&cli.place),
         Some(Command::Completions(command)) => command.run(),
         Some(Command::Man(command)) => command.run(),
         Some(Command::SessionHost(command)) => command.run(),

@@ -20,6 +20,7 @@ use crate::serve::client::{Blocking, Client, ClientError, Outcome as Answered};
 use crate::session::files::MARK;
 use crate::source::feed::{Following, follow};
 use crate::source::follow::Follower;
+use crate::source::hooked::Hooked;
 use crate::store::disk::RealDisk;
 use crate::store::folder::StateFolder;
 use crate::store::{inbox, lock};
@@ -43,14 +44,22 @@ pub(super) const LATE: u8 = 4;
 pub(super) struct Live {
     pub model: Model,
     batches: std::sync::mpsc::Receiver<crate::source::feed::Batch>,
-    _following: Following,
+    _following: Vec<Following>,
 }
 
 impl Live {
     pub fn of(folder: &StateFolder) -> std::io::Result<Self> {
         let (out, batches) = sync_channel(64);
         let following = follow(Follower::new(folder.clone(), SourceId(0)), now, out)?;
-        Ok(Self { model: Model::default(), batches, _following: following })
+        Ok(Self { model: Model::default(), batches, _following: vec![following] })
+    }
+
+    /// The same with what hooks recorded and no engine has taken over yet.
+    pub fn with_hooks(folder: &StateFolder) -> std::io::Result<Self> {
+        let (out, batches) = sync_channel(64);
+        let journal = follow(Follower::new(folder.clone(), SourceId(0)), now, out.clone())?;
+        let hooks = follow(Hooked::new(folder.clone(), SourceId(1)), now, out)?;
+        Ok(Self { model: Model::default(), batches, _following: vec![journal, hooks] })
     }
 
     /// Waits until something is so, at most until `deadline`; returns what it is.
@@ -185,6 +194,15 @@ pub(super) fn show(command: &Command, receipt: Option<Receipt>, json: bool) -> O
     };
     if !json {
         print(&format!("{sign} {} {}: {what}\n", command.verb.kind(), target(command)))?;
+        let undoes = matches!(command.verb, Verb::Rollback { .. } | Verb::Cancel { rollback: true, .. });
+        if let (ReceiptState::Confirmed { effects, .. }, true) = (&receipt.state, undoes) {
+            // What was done to each file; the sessions that ended are counted above.
+            for did in
+                effects.iter().filter(|one| one.session_id.is_none()).filter_map(|one| one.did.as_ref())
+            {
+                print(&format!("  {}\n", crate::model::text::line(did)))?;
+            }
+        }
     }
     Ok(code)
 }

@@ -1,16 +1,17 @@
 //! The controls: each sends one command on a delegation or a step, and returns when its receipt is final.
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
+use serde_json::json;
 
 use super::report::OwnOr;
 use super::{CliError, Outcome, Place, ask, load, mind, now, print};
 use crate::hook::hold::{self, Order};
 use crate::model::budget;
-use crate::model::command::{Answer as Answered, PauseMode, Said, Verb};
-use crate::model::id::{DelegationId, SubtaskId};
+use crate::model::command::{Answer as Answered, PauseMode, ReceiptState, Said, Verb};
+use crate::model::id::{CommandId, DelegationId, SubtaskId};
 use crate::model::key::{NodeKey, SourceId};
 use crate::model::node::Node;
 use crate::model::usage::Usd;
@@ -30,10 +31,19 @@ pub(super) struct Target {
     #[arg(value_name = "TARGET")]
     pub(super) on: String,
     /// Only say which nodes and sessions it would touch.
-    #[arg(long)]
+    #[arg(long, visible_alias = "dry-run")]
     pub(super) preview: bool,
     #[arg(long)]
     pub(super) json: bool,
+}
+
+/// How long a control through a hook may take: as long as the session takes to its next tool call.
+#[derive(Debug, Args)]
+struct ByHook {
+    /// Of a session that no engine runs: stay until its hook's own record confirms it, at most so long (10m); then exit
+    /// code 4.
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "10m", value_parser = super::span)]
+    wait: Option<Duration>,
 }
 
 impl Target {
@@ -52,9 +62,14 @@ impl Target {
     }
 
     pub(super) fn send(&self, place: &Place, verb: Verb) -> Outcome {
+        self.send_and_wait(place, verb, None)
+    }
+
+    /// Sends a command; one that only a hook can carry out is waited for so long.
+    fn send_and_wait(&self, place: &Place, verb: Verb, wait: Option<Duration>) -> Outcome {
         let folder = place.need()?;
-        if let Some((_, native)) = self.on.split_once(':') {
-            return by_hook(&folder, &self.on, native, &verb);
+        if self.on.contains(':') {
+            return by_hook(&folder, self, &verb, wait);
         }
         let (delegation, step) = resolve(&folder, &self.on)?;
         let command = ask::command(delegation, step, verb);
@@ -66,8 +81,11 @@ impl Target {
     }
 }
 
-/// Leaves word for the hook of `claude:SESSION` or `claude:SESSION/AGENT`, which no engine runs.
-fn by_hook(folder: &StateFolder, on: &str, native: &str, verb: &Verb) -> Outcome {
+/// Leaves word for the hook of `claude:SESSION` or `claude:SESSION/AGENT`, which no engine runs. It is done when the hook
+/// says so.
+fn by_hook(folder: &StateFolder, target: &Target, verb: &Verb, wait: Option<Duration>) -> Outcome {
+    let on = target.on.as_str();
+    let native = on.split_once(':').map_or(on, |(_, native)| native);
     let (session, agent) =
         native.split_once('/').map_or((native, None), |(session, agent)| (session, Some(agent)));
     let kind = verb.kind();
@@ -76,10 +94,38 @@ fn by_hook(folder: &StateFolder, on: &str, native: &str, verb: &Verb) -> Outcome
             format!("{on} is run by no engine: it can be paused, resumed and cancelled, by its own hook.");
         return Err(CliError::Unreadable(why).into());
     }
-    let command_id = Some(format!("cmd-{}", ask::random()).into());
-    let order = hold::wanted(kind).map(|want| Order { want, reason: None, command_id });
+    let reason = if let Verb::Cancel { reason, .. } = verb { reason.clone() } else { None };
+    let id = CommandId::from(format!("cmd-{}", ask::random()));
+    let order = hold::wanted(kind).map(|want| Order { want, reason, command_id: Some(id.clone()) });
+    let is_release = order.is_none();
+    let live = wait.filter(|_| !is_release).map(|wait| (wait, ask::Live::with_hooks(folder)));
     hold::order(&folder.hold_file(session)?, agent, order)?;
-    print(&format!("… {kind} {on}: its hook does it at its next tool call, and records it\n"))?;
+    if is_release {
+        return told(target, kind, "confirmed", "its hook lets it go on");
+    }
+    let Some((wait, live)) = live else {
+        return told(target, kind, "accepted", "its hook does it at its next tool call, and records it");
+    };
+    let confirmed = |model: &Model| match model.receipts().get(&id).map(|receipt| &receipt.state) {
+        Some(ReceiptState::Confirmed { proof, .. }) => Some(proof.clone()),
+        _ => None,
+    };
+    if let Some(proof) = live?.wait(Instant::now().checked_add(wait), confirmed) {
+        return told(target, kind, "confirmed", proof.as_deref().unwrap_or("done"));
+    }
+    told(target, kind, "accepted", "no tool call came yet; its hook does it at its next tool call")?;
+    Ok(ExitCode::from(ask::LATE))
+}
+
+/// Says how far a control through a hook is.
+fn told(target: &Target, kind: &str, state: &str, what: &str) -> Outcome {
+    let what = text::line(what);
+    print(&if target.json {
+        format!("{}\n", json!({ "kind": kind, "target": target.on, "state": state, "proof": what }))
+    } else {
+        let sign = if state == "confirmed" { "✓" } else { "…" };
+        format!("{sign} {kind} {}: {what}\n", target.on)
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -136,12 +182,14 @@ pub(super) struct Pause {
     /// Let what runs finish, and start nothing new, instead of stopping every process now.
     #[arg(long)]
     drain: bool,
+    #[command(flatten)]
+    by_hook: ByHook,
 }
 
 impl Pause {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let mode = if self.drain { PauseMode::Drain } else { PauseMode::Freeze };
-        self.target.send(place, Verb::Pause { mode })
+        self.target.send_and_wait(place, Verb::Pause { mode }, self.by_hook.wait)
     }
 }
 
@@ -164,17 +212,41 @@ pub(super) struct Cancel {
     target: Target,
     #[arg(long)]
     reason: Option<String>,
+    #[command(flatten)]
+    by_hook: ByHook,
+    /// When all has ended, undo what it changed in the project's files, as far as that is still as it left it.
+    #[arg(long)]
+    rollback: bool,
 }
 
 impl Cancel {
     pub(super) fn run(self, place: &Place) -> Outcome {
-        match self.target.agent() {
-            Some((step, agent)) => {
-                let verb = Verb::CancelAgent { agent_id: agent.into(), reason: self.reason };
-                Target { on: step, ..self.target }.send(place, verb)
+        let Self { target, reason, rollback, by_hook } = self;
+        if let Some((step, agent)) = target.agent() {
+            if rollback {
+                let why =
+                    format!("{} is one agent of a step: only the whole step can be rolled back.", target.on);
+                return Err(CliError::Unreadable(why).into());
             }
-            None => self.target.send(place, Verb::Cancel { rollback: false, reason: self.reason }),
+            let verb = Verb::CancelAgent { agent_id: agent.into(), reason };
+            return Target { on: step, ..target }.send(place, verb);
         }
+        target.send_and_wait(place, Verb::Cancel { rollback, reason }, by_hook.wait)
+    }
+}
+
+/// Undo what a step that has ended changed in the project's files, or all steps of a delegation.
+#[derive(Debug, Args)]
+pub(super) struct Rollback {
+    #[command(flatten)]
+    target: Target,
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+impl Rollback {
+    pub(super) fn run(self, place: &Place) -> Outcome {
+        self.target.send(place, Verb::Rollback { reason: self.reason })
     }
 }
 

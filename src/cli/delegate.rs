@@ -309,7 +309,7 @@ fn assign(config: &Config, spec: &mut Spec) -> Result<(), CliError> {
 }
 
 /// Makes the command that begins a delegation, and hands the asker's variables over.
-fn prepare(
+pub(super) fn prepare(
     folder: &StateFolder,
     mut spec: Spec,
 ) -> Result<(DelegationId, crate::model::command::Command), Box<dyn std::error::Error>> {
@@ -360,7 +360,7 @@ fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
 }
 
 /// Takes the variables back that were handed over for what never began.
-fn forget_env(folder: &StateFolder, id: &DelegationId) {
+pub(super) fn forget_env(folder: &StateFolder, id: &DelegationId) {
     if let Ok(path) = folder.env_file(id.as_str()) {
         // The engine may have been faster.
         let _ = std::fs::remove_file(path);
