@@ -203,7 +203,7 @@ fn foreseen(deck: &Deck) -> (u64, Vec<Verb>) {
         let Effect::Foresee { ticket, commands } = effect else { return None };
         Some((*ticket, commands.iter().map(|(_, command)| command.verb.clone()).collect()))
     });
-    asked.expect("it is asked what would be undone")
+    asked.unwrap_or_else(|| panic!("it is asked what would be undone"))
 }
 
 #[test]
