@@ -29,11 +29,9 @@ fn picture(model: &Model) -> BTreeMap<String, String> {
 /// A message without an id cannot be told from another one: it counts each time it is told.
 fn counts_each_time(fact: &Fact) -> bool {
     let counts = |report: &UsageReport| report.id.is_none() && report.scope == Scope::Message;
-    match &fact.about {
-        About::Node(_, NodeFact::Used(report)) => counts(report),
-        About::Node(_, NodeFact::UsedAll(reports)) => reports.iter().any(counts),
-        _ => false,
-    }
+    let About::Node(_, told) = &fact.about else { return false };
+    matches!(told, NodeFact::Used(report) if counts(report))
+        || matches!(told, NodeFact::UsedAll(reports) if reports.iter().any(counts))
 }
 
 proptest! {
