@@ -4,11 +4,12 @@ mod model_facts;
 
 use std::collections::BTreeMap;
 
-use model_facts::{Step, model, stamp, steps};
+use model_facts::{Step, keys, model, stamp, steps, usage};
 use proptest::prelude::*;
 use quarterdeck::model::Model;
 use quarterdeck::model::delta::Delta;
-use quarterdeck::model::fact::{About, Fact, NodeFact, Scope};
+use quarterdeck::model::fact::{About, Fact, NodeFact, Scope, UsageReport};
+use quarterdeck::model::key::SourceId;
 use quarterdeck::model::ripe::{KEEP_FOR, ripe};
 use quarterdeck::model::status::Status;
 use quarterdeck::model::time::Stamp;
@@ -27,8 +28,10 @@ fn picture(model: &Model) -> BTreeMap<String, String> {
 
 /// A message without an id cannot be told from another one: it counts each time it is told.
 fn counts_each_time(fact: &Fact) -> bool {
-    matches!(&fact.about, About::Node(_, NodeFact::Used(report))
-        if report.id.is_none() && report.scope == Scope::Message)
+    let counts = |report: &UsageReport| report.id.is_none() && report.scope == Scope::Message;
+    let About::Node(_, told) = &fact.about else { return false };
+    matches!(told, NodeFact::Used(report) if counts(report))
+        || matches!(told, NodeFact::UsedAll(reports) if reports.iter().any(counts))
 }
 
 proptest! {
@@ -59,6 +62,28 @@ proptest! {
             prop_assert!(delta.is_empty(), "{delta:?} after {told} again");
             prop_assert_eq!(picture(&model), before);
         }
+    }
+
+    #[test]
+    fn messages_told_at_once_are_as_if_told_one_after_the_other(
+        steps in steps(40), keys in keys(), at in prop::option::of(stamp()),
+        told in prop::collection::vec((usage(), any::<bool>()), 1..12),
+    ) {
+        let (mut one, mut two) = (model(), model());
+        for step in steps {
+            let _ = take(&mut one, step.clone());
+            let _ = take(&mut two, step);
+        }
+        let tell = |model: &mut Model, facts| {
+            let about = About::Several(keys.clone(), facts);
+            let _ = model.apply(Fact { source: SourceId(1), at: None, about });
+        };
+        let told = told.into_iter().map(|(report, is_original)| UsageReport { is_original, ..report });
+        let told: Vec<UsageReport> = told.collect();
+        tell(&mut one, told.iter().map(|report| (at, NodeFact::Used(Box::new(report.clone())))).collect());
+        tell(&mut two, vec![(at, NodeFact::UsedAll(told))]);
+        prop_assert_eq!(two.audit(), Ok(()));
+        prop_assert_eq!(picture(&one), picture(&two));
     }
 
     #[test]

@@ -110,6 +110,7 @@ impl Model {
             NodeFact::Runs(running) => self.run_as(ix, running, delta),
             NodeFact::MaySleep(millis) => self.may_sleep(ix, millis, delta),
             NodeFact::Used(report) => self.use_tokens(ix, *report, told, delta),
+            NodeFact::UsedAll(reports) => self.use_all(ix, reports, told, delta),
             NodeFact::Filled(context) => self.fill_context(ix, context, delta),
             NodeFact::Budgeted(budget) => self.budget(ix, budget, delta),
             NodeFact::Returned(outcome) => self.return_outcome(ix, outcome, told, delta),

@@ -73,6 +73,8 @@ pub enum NodeFact {
     /// How long it may be silent before it counts as stale, in milliseconds.
     MaySleep(u64),
     Used(Box<UsageReport>),
+    /// What many messages used: as if each were told alone, at a part of the cost.
+    UsedAll(Vec<UsageReport>),
     /// How full its context is.
     Filled(Context),
     Budgeted(Budget),
@@ -176,7 +178,7 @@ impl UsageReport {
         match (message, request) {
             (None, None) => None,
             (Some(message), None) => Some(message.into()),
-            (message, Some(request)) => Some(format!("{}+{request}", message.unwrap_or_default()).into()),
+            (message, Some(request)) => Some([message.unwrap_or_default(), "+", request].concat().into()),
         }
     }
 }

@@ -45,6 +45,8 @@ const CHUNK: usize = 256 * 1024;
 const RECENT: usize = 32;
 /// So often folders are looked at in which files may have come or gone unheard.
 const LOOK_AGAIN: Duration = Duration::from_mins(1);
+/// About so many bytes a message takes in the index.
+const PACKED: usize = 100;
 /// The index is written no more often.
 const SAVE_AGAIN: Duration = Duration::from_mins(2);
 
@@ -123,6 +125,8 @@ impl<T: Tool> Trails<T> {
         self.tool.look_around();
         let root = self.tool.root().to_owned();
         let mut known = self.index.as_ref().map(index::Place::load).unwrap_or_default();
+        let packed: usize = known.entries.values().map(|entry| entry.fold.len()).sum();
+        self.teller.expect(packed / PACKED);
         self.walk.recall(known.folders, known.entries.keys());
         let found = self.walk.whole(&self.tool, &root);
         self.walk.begun();

@@ -139,7 +139,8 @@ fn node_fact() -> impl Strategy<Value = NodeFact> {
         }),
         3 => (select(clocks), stamp()).prop_map(|(clock, at)| NodeFact::Clock(clock, at)),
         2 => (0u64..9).prop_map(NodeFact::MaySleep),
-        6 => usage(),
+        6 => usage().prop_map(|report| NodeFact::Used(Box::new(report))),
+        2 => vec(usage(), 0..6).prop_map(NodeFact::UsedAll),
         1 => (0u64..9, option::of(0u64..9)).prop_map(|(used, size)| NodeFact::Filled(Context { used, size })),
         1 => (0u64..3, name("ij")).prop_map(|(seq, name)| {
             NodeFact::Happened(Moment { at: None, seq: Seq(seq), name: (&*name).into(), note: None })
@@ -170,7 +171,7 @@ fn status() -> impl Strategy<Value = NodeFact> {
     })
 }
 
-fn usage() -> impl Strategy<Value = NodeFact> {
+pub fn usage() -> impl Strategy<Value = UsageReport> {
     let scope = prop_oneof![3 => Just(Scope::Message), 1 => Just(Scope::Total)];
     let cost = option::of(prop_oneof![(0i64..5).prop_map(Usd), any::<i64>().prop_map(Usd)]);
     let counts = (option::of(prop_oneof![0u64..9, any::<u64>()]), option::of(0u64..9));
@@ -181,7 +182,7 @@ fn usage() -> impl Strategy<Value = NodeFact> {
                 tokens = told.map_or(tokens, |told| tokens.with(count, told));
             }
             let model = model.map(|name| (&*name).into());
-            NodeFact::Used(Box::new(UsageReport { id, scope, model, tokens, cost, ..UsageReport::default() }))
+            UsageReport { id, scope, model, tokens, cost, ..UsageReport::default() }
         },
     )
 }

@@ -1,8 +1,9 @@
 //! The lines of a transcript, as far as anything is made of them. Unknown fields and forms are passed over.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use memchr::memmem;
+use memchr::memmem::Finder;
 use serde::Deserialize;
 
 use crate::agent::skim::{Raw, Skim};
@@ -26,6 +27,9 @@ const NOISE: [&[u8]; 12] = [
     b"{\"type\":\"progress\"",
     b"{\"type\":\"attachment\"",
 ];
+/// Lines in whose head one of these stands are of no interest either. Made once: to make a search costs more than it does.
+static MARKS: LazyLock<[Finder<'static>; 2]> =
+    LazyLock::new(|| ["\"attachment\":{", "\"type\":\"progress\""].map(Finder::new));
 
 /// One line.
 #[derive(Debug, Default, PartialEq)]
@@ -180,13 +184,12 @@ impl<'a> Record<'a> {
 
 /// Returns whether a line is of no interest, by its beginning alone.
 pub fn is_noise(bytes: &[u8]) -> bool {
-    if NOISE.iter().any(|noise| bytes.starts_with(noise)) {
+    if bytes.starts_with(b"{\"type\":") && NOISE.iter().any(|noise| bytes.starts_with(noise)) {
         return true;
     }
     // Text that somebody wrote has its quotes escaped, so it cannot look like this.
     let head = bytes.get(..HEAD).unwrap_or(bytes);
-    memmem::find(head, b"\"attachment\":{").is_some()
-        || memmem::find(head, b"\"type\":\"progress\"").is_some()
+    MARKS.iter().any(|mark| mark.find(head).is_some())
 }
 
 /// Returns when a line was written that is passed over otherwise.

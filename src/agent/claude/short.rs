@@ -37,7 +37,7 @@ const NOT_TYPED: [&str; 9] = [
 /// Returns a call as it is shown: the tool and what it is used on.
 pub fn call(name: &str, input: Option<Raw<'_>>) -> String {
     let target = target(input);
-    if target.is_empty() { name.to_owned() } else { format!("{name} {target}") }
+    if target.is_empty() { name.to_owned() } else { [name, " ", &target].concat() }
 }
 
 /// Returns what a call is about.

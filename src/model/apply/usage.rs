@@ -1,10 +1,15 @@
 //! Tokens and money: each message counts once, whoever tells it and however often.
 
+use std::iter::Peekable;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
 use super::Told;
 use crate::model::delta::Delta;
 use crate::model::fact::{Scope, UsageReport};
 use crate::model::node::{Node, Spent, push_tight};
-use crate::model::usage::Usd;
+use crate::model::usage::{Spend, Usd};
 use crate::model::{Model, NodeIx};
 
 impl Model {
@@ -15,16 +20,8 @@ impl Model {
     /// now one below that node claims it: the agent that really sent it, not the session around it. A source
     /// that knows who sent it may say so too: of a conversation and its copies, the one that was first.
     pub(super) fn use_tokens(&mut self, ix: NodeIx, report: UsageReport, told: Told, delta: &mut Delta) {
-        let model = report.model.as_deref().map(|name| self.intern(name));
         let is_original = report.is_original;
-        let fresh = Spent {
-            id: report.id,
-            is_total: report.scope == Scope::Total,
-            model,
-            tokens: report.tokens,
-            cost: report.cost,
-            by_table: report.by_table,
-        };
+        let fresh = self.spent(report);
         match self.booked(ix, &fresh) {
             Some((owner, place)) => {
                 let is_above = |low: NodeIx, high: NodeIx| self.ancestors(low).any(|above| above == high);
@@ -38,6 +35,61 @@ impl Model {
         }
         if let Some(at) = told.at {
             self.sign(ix, at, delta);
+        }
+    }
+
+    /// Books what many messages used, as one after the other would be. Of those that are new, all that follow each
+    /// other change what is above once.
+    pub(super) fn use_all(&mut self, ix: NodeIx, reports: Vec<UsageReport>, told: Told, delta: &mut Delta) {
+        self.ledger.reserve(reports.len());
+        if let Some(node) = self.nodes.get_mut(ix) {
+            node.spent.reserve_exact(reports.len());
+        }
+        let mut reports = reports.into_iter().peekable();
+        while reports.peek().is_some() {
+            self.book_new(ix, &mut reports, delta);
+            if let Some(report) = reports.next() {
+                self.use_tokens(ix, report, Told { at: None, ..told }, delta);
+            }
+        }
+        if let Some(at) = told.at {
+            self.sign(ix, at, delta);
+        }
+    }
+
+    /// Books messages up to the first that may be known already.
+    fn book_new(
+        &mut self,
+        ix: NodeIx,
+        reports: &mut Peekable<impl Iterator<Item = UsageReport>>,
+        delta: &mut Delta,
+    ) {
+        let Some(before) = self.get(ix).map(Node::own_spend) else { return };
+        let is_new = |ledger: &HashMap<Arc<str>, _>, report: &UsageReport| {
+            let is_unknown = report.id.as_ref().is_some_and(|id| !ledger.contains_key(id));
+            is_unknown && report.scope == Scope::Message
+        };
+        while let Some(report) = reports.next_if(|report| is_new(&self.ledger, report)) {
+            let entry = self.spent(report);
+            let Some(node) = self.nodes.get_mut(ix) else { return };
+            if let Some(id) = &entry.id {
+                self.ledger.insert(Arc::clone(id), (ix, node.spent.len()));
+            }
+            node.sums.add(&entry);
+            push_tight(&mut node.spent, entry);
+        }
+        self.spend_changed(ix, before, delta);
+    }
+
+    /// Returns a report as it is booked.
+    fn spent(&mut self, report: UsageReport) -> Spent {
+        Spent {
+            id: report.id,
+            is_total: report.scope == Scope::Total,
+            model: report.model.as_deref().map(|name| self.intern(name)),
+            tokens: report.tokens,
+            cost: report.cost,
+            by_table: report.by_table,
         }
     }
 
@@ -113,16 +165,22 @@ impl Model {
         &mut self,
         ix: NodeIx,
         delta: &mut Delta,
-        change: impl FnOnce(&mut Node, &mut Option<std::sync::Arc<str>>),
+        change: impl FnOnce(&mut Node, &mut Option<Arc<str>>),
     ) {
         let Some(node) = self.nodes.get_mut(ix) else { return };
         let before = node.own_spend();
         let mut booked = None;
         change(node, &mut booked);
-        let (after, parent) = (node.own_spend(), node.parent);
         if let Some(id) = booked {
             self.ledger.insert(id, (ix, node.spent.len().saturating_sub(1)));
         }
+        self.spend_changed(ix, before, delta);
+    }
+
+    /// Changes every roll-up above by what a node spent since.
+    fn spend_changed(&mut self, ix: NodeIx, before: Spend, delta: &mut Delta) {
+        let Some(node) = self.get(ix) else { return };
+        let (after, parent) = (node.own_spend(), node.parent);
         if before != after {
             delta.touch(ix);
             self.each_above(ix, parent, delta, |rollup| {

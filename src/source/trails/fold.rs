@@ -137,6 +137,7 @@ impl Folded {
             NodeFact::Clock(clock, at) => self.set_clock(clock as u8, at.millis()),
             NodeFact::MaySleep(millis) => self.may_sleep = Some(millis),
             NodeFact::Used(report) => self.add_use(Used::of(*report)),
+            NodeFact::UsedAll(reports) => reports.into_iter().for_each(|used| self.add_use(Used::of(used))),
             NodeFact::Filled(context) => self.context = Some(context),
             NodeFact::Returned(outcome) => self.returned = Some(outcome),
             NodeFact::HandedOff(_)

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 
 use super::fold::{Fold, Folded, Word};
 use crate::model::fact::UsageReport;
@@ -63,6 +64,11 @@ impl Teller {
         batch.facts.push(Fact { source: self.source, at: None, about: About::Settings(settings) });
     }
 
+    /// Makes room for so many messages: a table that grows is written anew each time.
+    pub fn expect(&mut self, messages: usize) {
+        self.owners.reserve(messages);
+    }
+
     /// Takes everything back: it is told anew.
     pub fn start_over(&mut self, batch: &mut Batch) {
         self.owners.clear();
@@ -82,20 +88,29 @@ impl Teller {
                 let ended = ended.map(Stamp::from_millis);
                 facts.extend(ended.map(|at| (None, NodeFact::Clock(Clock::Ended, at))));
             }
-            for used in &node.used {
-                let mut report = used.report();
-                if report.cost.is_none() {
-                    report.cost = self.cost(&report);
-                    report.by_table = report.cost.is_some();
-                }
-                report.is_original = report.id.as_ref().is_some_and(|id| self.is_older(id, owner));
-                facts.push((None, NodeFact::Used(Box::new(report))));
+            if !node.used.is_empty() {
+                facts.push((None, NodeFact::UsedAll(self.used(owner, node))));
             }
             if !facts.is_empty() {
                 let about = About::Several(keys, facts);
                 batch.facts.push(Fact { source: self.source, at: None, about });
             }
         }
+    }
+
+    /// Returns what each message of a node used, and what it cost.
+    fn used(&mut self, owner: Owner, node: &Folded) -> Vec<UsageReport> {
+        self.owners.reserve(node.used.len());
+        let priced = node.used.iter().map(|used| {
+            let mut report = used.report();
+            if report.cost.is_none() {
+                report.cost = self.cost(&report);
+                report.by_table = report.cost.is_some();
+            }
+            report.is_original = report.id.as_ref().is_some_and(|id| self.is_older(id, owner));
+            report
+        });
+        priced.collect()
     }
 
     fn cost(&mut self, report: &UsageReport) -> Option<Usd> {
@@ -106,9 +121,12 @@ impl Teller {
 
     /// Returns whether a message is told of another file already that came to be later: a copy of this one.
     fn is_older(&mut self, id: &Arc<str>, by: Owner) -> bool {
-        let Some(known) = self.owners.get_mut(id) else {
-            self.owners.insert(Arc::clone(id), by);
-            return false;
+        let known = match self.owners.entry(Arc::clone(id)) {
+            Entry::Vacant(place) => {
+                place.insert(by);
+                return false;
+            }
+            Entry::Occupied(known) => known.into_mut(),
         };
         let is_older = by.file != known.file && (by.born, by.order) < (known.born, known.order);
         if is_older {
