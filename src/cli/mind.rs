@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::control::resolve;
 use super::{CliError, Outcome, Place, now, print};
-use crate::engine::kernel::Kernel;
+use crate::engine::kernel::{Kernel, Preview};
 use crate::model::command::Command;
 use crate::model::event::Event;
 use crate::model::id::{DelegationId, Seq, SessionId, SubtaskId};
@@ -144,6 +144,15 @@ pub(super) fn touched(
 ) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let touched =
         kernel(folder)?.preview(command).map_err(|refusal| CliError::Unreadable(refusal.to_string()))?;
+    Ok(in_lines(&touched, command, |session| living(folder, session)))
+}
+
+/// Returns a preview in lines; `living` finds what a session's agent runs.
+pub(super) fn in_lines(
+    touched: &Preview,
+    command: &Command,
+    living: impl Fn(&SessionId) -> Vec<Process>,
+) -> Vec<String> {
     let (steps, sessions) = (touched.subtasks.len(), touched.sessions.len());
     let counted =
         |count: usize, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
@@ -154,7 +163,7 @@ pub(super) fn touched(
         counted(sessions, "running session")
     )];
     lines.extend(touched.subtasks.iter().map(|(delegation, step)| format!("  {delegation}/{step}")));
-    lines.extend(touched.sessions.iter().map(|session| match living(folder, session).as_slice() {
+    lines.extend(touched.sessions.iter().map(|session| match living(session).as_slice() {
         [] => format!("  {session}"),
         processes => format!("  {session}: {}", named(processes)),
     }));
@@ -165,7 +174,7 @@ pub(super) fn touched(
         });
         lines.extend(touched.stranded.iter().map(|(delegation, step)| format!("  {delegation}/{step}")));
     }
-    Ok(lines)
+    lines
 }
 
 /// Says what a command would touch, or why it would be refused.
