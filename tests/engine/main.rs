@@ -16,4 +16,5 @@ mod lines;
 mod nested;
 mod promises;
 mod propose;
+mod soak;
 mod storm;
