@@ -1,6 +1,7 @@
 //! The command line: one file a command. Here are what all commands share: where to look, the clock, how
 //! errors are said, and how output ends when nobody reads it any more.
 
+mod acp;
 mod agents;
 mod approve;
 mod ask;
@@ -117,7 +118,7 @@ enum Command {
     /// Do not let a proposal begin, or do not take a result that is for review; inside an agent, turn down what was
     /// handed to it.
     Reject(approve::Reject),
-    /// Give a delegation or a step more time.
+    /// Give a delegation or a step more time, or a larger budget.
     Raise(control::Raise),
     /// Answer an agent's question.
     Answer(control::Answer),
@@ -151,6 +152,8 @@ enum Command {
     Screenshot(screenshot::Screenshot),
     /// Offer delegation as tools, over the Model Context Protocol on standard input and output.
     Mcp(mcp::Mcp),
+    /// Be an agent for editors, over the Agent Client Protocol on standard input and output.
+    Acp(acp::Acp),
     /// Print what a shell needs to complete this command line.
     Completions(papers::Completions),
     /// Write the manual, a page for each command, into a folder.
@@ -219,6 +222,7 @@ pub fn run() -> ExitCode {
         Some(Command::Demo(command)) => command.run(),
         Some(Command::Screenshot(command)) => command.run(&cli.place),
         Some(Command::Mcp(command)) => command.run(&cli.place),
+        Some(Command::Acp(command)) => command.run(&cli.place),
         Some(Command::Completions(command)) => command.run(),
         Some(Command::Man(command)) => command.run(),
         Some(Command::SessionHost(command)) => command.run(),

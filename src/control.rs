@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::model::budget::BUDGET;
 use crate::model::command::{Command, Verb};
 use crate::model::fact::SourceState;
 use crate::model::id::{AgentId, DelegationId, SubtaskId};
@@ -433,8 +434,18 @@ fn state_allows(node: &Node, target: &Target, what: Control) -> Result<(), Strin
         Control::Accept if !is_over && word != StatusWord::Review || word == StatusWord::Done => {
             refuse("Only a failed or reviewed result can be accepted.")
         }
-        Control::Raise if is_over => refuse("Only what is live has a deadline to raise."),
-        Control::Raise if node.clocks.finish_by.is_none() => Err("It has no deadline.".into()),
+        Control::Raise if is_over => refuse("Only what is live has a deadline or a budget to raise."),
+        Control::Raise
+            if node.clocks.finish_by.is_none() && node.more().is_none_or(|more| more.budget.is_none()) =>
+        {
+            let is_above = node.status.why() == Some(BUDGET);
+            let what = "It has neither a deadline nor a budget";
+            Err(if is_above {
+                format!("{what}: one above it, or that of all together, is spent.")
+            } else {
+                format!("{what}.")
+            })
+        }
         Control::Settle if !is_over => refuse("Only the work tree of what is over can be settled."),
         Control::Settle => match node.more().and_then(|more| more.tree.as_deref()) {
             Some(tree) if tree.state.is_open() => Ok(()),

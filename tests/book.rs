@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use quarterdeck::engine::book::{Book, Keeping, SOURCE};
+use quarterdeck::model::event::Body;
+use quarterdeck::model::event::payload::HookRecorded;
 use quarterdeck::model::record::{Record, model_record, records};
 use quarterdeck::model::time::Stamp;
 use quarterdeck::source::past;
@@ -119,6 +121,39 @@ fn of_very_many_that_ended_only_the_latest_stay() {
     let _ = book.tidy(now()).unwrap();
     assert_eq!(book.model().roots().len(), 203);
     assert_eq!(history(&folder, 7).len(), 30);
+}
+
+#[test]
+fn a_session_that_only_hooks_told_of_leaves_when_it_is_long_over_or_long_silent() {
+    let (_temp, folder) = temp();
+    let mut book = open(&folder);
+    let record = |kind: &str, session: &str| {
+        let record = HookRecorded {
+            id: format!("{kind}-{session}"),
+            kind: kind.into(),
+            session: session.into(),
+            tool: Some("claude".into()),
+            at: Some(now()),
+            ..HookRecorded::default()
+        };
+        (now(), Body::HookRecorded(Box::new(record)))
+    };
+    let told = [("session-started", "over"), ("session-ended", "over"), ("session-started", "silent")];
+    let _ = book.write(now(), told.map(|(kind, session)| record(kind, session))).unwrap();
+    let left = |book: &mut Book, hours| {
+        let _ = book.archive(now().plus(Duration::from_hours(hours))).unwrap();
+        book.model().audit().unwrap();
+        book.model().roots().len()
+    };
+    assert_eq!(left(&mut book, 12), 2);
+    assert_eq!(left(&mut book, 25), 1, "what ended leaves after a day");
+    drop(book);
+    let mut book = open(&folder);
+    assert_eq!(left(&mut book, 24 * 29), 1, "gone after a restart too");
+    assert_eq!(left(&mut book, 24 * 31), 0, "what fell silent leaves after a month");
+    // One that speaks again is there again.
+    let _ = book.write(now(), [record("session-started", "over")]).unwrap();
+    assert_eq!(book.model().roots().len(), 1);
 }
 
 #[test]

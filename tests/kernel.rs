@@ -8,6 +8,8 @@
 )]
 #![expect(clippy::indexing_slicing, clippy::wildcard_enum_match_arm, reason = "a test looks at what it made")]
 
+#[path = "kernel/budgets.rs"]
+mod budgets;
 #[path = "kernel/clocks.rs"]
 mod clocks;
 #[path = "kernel/proposals.rs"]

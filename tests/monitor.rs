@@ -18,6 +18,8 @@ mod dialogs;
 mod export;
 #[path = "monitor/find.rs"]
 mod find;
+#[path = "monitor/hooks.rs"]
+mod hooks;
 #[path = "monitor/leave.rs"]
 mod leave;
 #[path = "monitor/lists.rs"]

@@ -20,6 +20,7 @@ use crate::serve::client::{Blocking, Client, ClientError, Outcome as Answered};
 use crate::session::files::MARK;
 use crate::source::feed::{Following, follow};
 use crate::source::follow::Follower;
+use crate::source::hooked::Hooked;
 use crate::store::disk::RealDisk;
 use crate::store::folder::StateFolder;
 use crate::store::{inbox, lock};
@@ -43,14 +44,22 @@ pub(super) const LATE: u8 = 4;
 pub(super) struct Live {
     pub model: Model,
     batches: std::sync::mpsc::Receiver<crate::source::feed::Batch>,
-    _following: Following,
+    _following: Vec<Following>,
 }
 
 impl Live {
     pub fn of(folder: &StateFolder) -> std::io::Result<Self> {
         let (out, batches) = sync_channel(64);
         let following = follow(Follower::new(folder.clone(), SourceId(0)), now, out)?;
-        Ok(Self { model: Model::default(), batches, _following: following })
+        Ok(Self { model: Model::default(), batches, _following: vec![following] })
+    }
+
+    /// The same with what hooks recorded and no engine has taken over yet.
+    pub fn with_hooks(folder: &StateFolder) -> std::io::Result<Self> {
+        let (out, batches) = sync_channel(64);
+        let journal = follow(Follower::new(folder.clone(), SourceId(0)), now, out.clone())?;
+        let hooks = follow(Hooked::new(folder.clone(), SourceId(1)), now, out)?;
+        Ok(Self { model: Model::default(), batches, _following: vec![journal, hooks] })
     }
 
     /// Waits until something is so, at most until `deadline`; returns what it is.

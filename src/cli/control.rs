@@ -1,17 +1,20 @@
 //! The controls: each sends one command on a delegation or a step, and returns when its receipt is final.
 
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
+use serde_json::json;
 
 use super::report::OwnOr;
 use super::{CliError, Outcome, Place, ask, load, mind, now, print};
 use crate::hook::hold::{self, Order};
-use crate::model::command::{Answer as Answered, PauseMode, Said, Verb};
-use crate::model::id::{DelegationId, SubtaskId};
+use crate::model::budget;
+use crate::model::command::{Answer as Answered, PauseMode, ReceiptState, Said, Verb};
+use crate::model::id::{CommandId, DelegationId, SubtaskId};
 use crate::model::key::{NodeKey, SourceId};
 use crate::model::node::Node;
+use crate::model::usage::Usd;
 use crate::model::{Model, text};
 use crate::report::select::{Selection, select};
 use crate::source::follow::Follower;
@@ -34,6 +37,15 @@ pub(super) struct Target {
     pub(super) json: bool,
 }
 
+/// How long a control through a hook may take: as long as the session takes to its next tool call.
+#[derive(Debug, Args)]
+struct ByHook {
+    /// Of a session that no engine runs: stay until its hook's own record confirms it, at most so long (10m); then exit
+    /// code 4.
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "10m", value_parser = super::span)]
+    wait: Option<Duration>,
+}
+
 impl Target {
     /// Returns the step and the agent inside it, where `DELEGATION/STEP/AGENT` is meant.
     fn agent(&self) -> Option<(String, String)> {
@@ -50,9 +62,14 @@ impl Target {
     }
 
     pub(super) fn send(&self, place: &Place, verb: Verb) -> Outcome {
+        self.send_and_wait(place, verb, None)
+    }
+
+    /// Sends a command; one that only a hook can carry out is waited for so long.
+    fn send_and_wait(&self, place: &Place, verb: Verb, wait: Option<Duration>) -> Outcome {
         let folder = place.need()?;
-        if let Some((_, native)) = self.on.split_once(':') {
-            return by_hook(&folder, &self.on, native, &verb);
+        if self.on.contains(':') {
+            return by_hook(&folder, self, &verb, wait);
         }
         let (delegation, step) = resolve(&folder, &self.on)?;
         let command = ask::command(delegation, step, verb);
@@ -64,8 +81,11 @@ impl Target {
     }
 }
 
-/// Leaves word for the hook of `claude:SESSION` or `claude:SESSION/AGENT`, which no engine runs.
-fn by_hook(folder: &StateFolder, on: &str, native: &str, verb: &Verb) -> Outcome {
+/// Leaves word for the hook of `claude:SESSION` or `claude:SESSION/AGENT`, which no engine runs. It is done when the hook
+/// says so.
+fn by_hook(folder: &StateFolder, target: &Target, verb: &Verb, wait: Option<Duration>) -> Outcome {
+    let on = target.on.as_str();
+    let native = on.split_once(':').map_or(on, |(_, native)| native);
     let (session, agent) =
         native.split_once('/').map_or((native, None), |(session, agent)| (session, Some(agent)));
     let kind = verb.kind();
@@ -74,10 +94,38 @@ fn by_hook(folder: &StateFolder, on: &str, native: &str, verb: &Verb) -> Outcome
             format!("{on} is run by no engine: it can be paused, resumed and cancelled, by its own hook.");
         return Err(CliError::Unreadable(why).into());
     }
-    let command_id = Some(format!("cmd-{}", ask::random()).into());
-    let order = hold::wanted(kind).map(|want| Order { want, reason: None, command_id });
+    let reason = if let Verb::Cancel { reason, .. } = verb { reason.clone() } else { None };
+    let id = CommandId::from(format!("cmd-{}", ask::random()));
+    let order = hold::wanted(kind).map(|want| Order { want, reason, command_id: Some(id.clone()) });
+    let is_release = order.is_none();
+    let live = wait.filter(|_| !is_release).map(|wait| (wait, ask::Live::with_hooks(folder)));
     hold::order(&folder.hold_file(session)?, agent, order)?;
-    print(&format!("… {kind} {on}: its hook does it at its next tool call, and records it\n"))?;
+    if is_release {
+        return told(target, kind, "confirmed", "its hook lets it go on");
+    }
+    let Some((wait, live)) = live else {
+        return told(target, kind, "accepted", "its hook does it at its next tool call, and records it");
+    };
+    let confirmed = |model: &Model| match model.receipts().get(&id).map(|receipt| &receipt.state) {
+        Some(ReceiptState::Confirmed { proof, .. }) => Some(proof.clone()),
+        _ => None,
+    };
+    if let Some(proof) = live?.wait(Instant::now().checked_add(wait), confirmed) {
+        return told(target, kind, "confirmed", proof.as_deref().unwrap_or("done"));
+    }
+    told(target, kind, "accepted", "no tool call came yet; its hook does it at its next tool call")?;
+    Ok(ExitCode::from(ask::LATE))
+}
+
+/// Says how far a control through a hook is.
+fn told(target: &Target, kind: &str, state: &str, what: &str) -> Outcome {
+    let what = text::line(what);
+    print(&if target.json {
+        format!("{}\n", json!({ "kind": kind, "target": target.on, "state": state, "proof": what }))
+    } else {
+        let sign = if state == "confirmed" { "✓" } else { "…" };
+        format!("{sign} {kind} {}: {what}\n", target.on)
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -134,12 +182,14 @@ pub(super) struct Pause {
     /// Let what runs finish, and start nothing new, instead of stopping every process now.
     #[arg(long)]
     drain: bool,
+    #[command(flatten)]
+    by_hook: ByHook,
 }
 
 impl Pause {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let mode = if self.drain { PauseMode::Drain } else { PauseMode::Freeze };
-        self.target.send(place, Verb::Pause { mode })
+        self.target.send_and_wait(place, Verb::Pause { mode }, self.by_hook.wait)
     }
 }
 
@@ -162,17 +212,18 @@ pub(super) struct Cancel {
     target: Target,
     #[arg(long)]
     reason: Option<String>,
+    #[command(flatten)]
+    by_hook: ByHook,
 }
 
 impl Cancel {
     pub(super) fn run(self, place: &Place) -> Outcome {
-        match self.target.agent() {
-            Some((step, agent)) => {
-                let verb = Verb::CancelAgent { agent_id: agent.into(), reason: self.reason };
-                Target { on: step, ..self.target }.send(place, verb)
-            }
-            None => self.target.send(place, Verb::Cancel { rollback: false, reason: self.reason }),
+        if let Some((step, agent)) = self.target.agent() {
+            let verb = Verb::CancelAgent { agent_id: agent.into(), reason: self.reason };
+            return Target { on: step, ..self.target }.send(place, verb);
         }
+        let verb = Verb::Cancel { rollback: false, reason: self.reason };
+        self.target.send_and_wait(place, verb, self.by_hook.wait)
     }
 }
 
@@ -240,7 +291,7 @@ impl Accept {
 }
 
 #[derive(Debug, Args)]
-#[group(required = true, multiple = false, args = ["timeout", "by"])]
+#[group(required = true, multiple = false, args = ["timeout", "by", "tokens", "cost"])]
 pub(super) struct Raise {
     #[command(flatten)]
     target: Target,
@@ -250,13 +301,21 @@ pub(super) struct Raise {
     /// It may run so much longer than it might, such as 10m.
     #[arg(long, value_name = "TIME", value_parser = super::span)]
     by: Option<Duration>,
+    /// It may use so many tokens in all, such as 300k; never less than it may. What stands still for its budget
+    /// goes on.
+    #[arg(long, value_name = "TOKENS", value_parser = budget::read_tokens)]
+    tokens: Option<u64>,
+    /// It may cost so much in all, such as $5.
+    #[arg(long, value_name = "MONEY", value_parser = budget::read_money)]
+    cost: Option<Usd>,
 }
 
 impl Raise {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let deadline = self.timeout.map(|timeout| now().plus(timeout));
         let by_ms = self.by.map(|by| u64::try_from(by.as_millis()).unwrap_or(u64::MAX));
-        self.target.send(place, Verb::Raise { tokens: None, cost: None, deadline, by_ms })
+        let Self { tokens, cost, .. } = self;
+        self.target.send(place, Verb::Raise { tokens, cost, deadline, by_ms })
     }
 }
 

@@ -17,6 +17,7 @@ use crate::config::{Config, Effective, Layer, find_program};
 use crate::decide;
 use crate::decide::pattern::{Cast, MOST_ROUNDS};
 use crate::decide::plan::Wanted;
+use crate::model::budget::{self, Limit};
 use crate::model::command::{Limits, Pattern, Receipt, ReceiptState, Spec, StepSpec, Verb};
 use crate::model::id::DelegationId;
 use crate::model::status::StatusWord;
@@ -63,9 +64,12 @@ pub(super) struct Delegate {
     /// How many agents may work at once; of an ensemble, how many answer.
     #[arg(long, short)]
     agents: Option<u32>,
-    /// How many tokens it may use, with all below it.
-    #[arg(long, short, value_name = "TOKENS")]
-    budget: Option<u64>,
+    /// What it may spend, with all below it: tokens such as 200k, or money such as $2.50.
+    #[arg(long, short, value_name = "BUDGET", value_parser = budget::read)]
+    budget: Option<Limit>,
+    /// What each of its steps may spend.
+    #[arg(long, value_name = "BUDGET", value_parser = budget::read)]
+    step_budget: Option<Limit>,
     /// Wait for a person to approve the plan before anything of it begins.
     #[arg(long)]
     propose: bool,
@@ -200,7 +204,8 @@ impl Delegate {
         limits.continue_on_partial_failure |= self.keep_going;
         limits.continue_on_partial_failure &= !self.stop_on_failure;
         limits.max_depth = self.depth.or(limits.max_depth);
-        limits.token_budget = self.budget.or(limits.token_budget);
+        limits.allow(self.budget.unwrap_or_default());
+        limits.allow_steps(self.step_budget.unwrap_or_default());
         spec.workspace = workspace(self.cwd.as_deref())?.or(spec.workspace);
         spec.isolation = self.isolation.or(spec.isolation);
         if let Some(guided) = guided {
@@ -304,7 +309,7 @@ fn assign(config: &Config, spec: &mut Spec) -> Result<(), CliError> {
 }
 
 /// Makes the command that begins a delegation, and hands the asker's variables over.
-fn prepare(
+pub(super) fn prepare(
     folder: &StateFolder,
     mut spec: Spec,
 ) -> Result<(DelegationId, crate::model::command::Command), Box<dyn std::error::Error>> {
@@ -355,7 +360,7 @@ fn hand_over(place: &Place, spec: Spec, then: &Then) -> Outcome {
 }
 
 /// Takes the variables back that were handed over for what never began.
-fn forget_env(folder: &StateFolder, id: &DelegationId) {
+pub(super) fn forget_env(folder: &StateFolder, id: &DelegationId) {
     if let Ok(path) = folder.env_file(id.as_str()) {
         // The engine may have been faster.
         let _ = std::fs::remove_file(path);

@@ -97,7 +97,9 @@ impl Run {
         let config = super::config::configuration(&folder)?;
         let world = World::new(std::env::current_exe()?, std::env::vars().collect(), config);
         let (prices, warnings) = super::natives::prices_of(&folder);
-        warnings.iter().for_each(|warning| warn(&format!("warning: {warning}")));
+        for warning in &warnings {
+            warn(&format!("warning: {warning}"));
+        }
         let world = World { prices, idle_after: self.background.then_some(IDLE), ..world };
         let driver = Driver::open(folder, Arc::new(RealDisk), world)?;
         let stopper = driver.stopper();

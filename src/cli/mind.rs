@@ -69,6 +69,9 @@ fn reasons(
         if let Some(clock) = kernel.clock_of(delegation, &task.spec.id) {
             why = format!("{why}; {clock}");
         }
+        if let Some(budget) = kernel.budget_of(delegation, &task.spec.id) {
+            why = format!("{why}; {budget}");
+        }
         Some((format!("{delegation}/{}", task.spec.id), task.word().as_str(), why))
     });
     Ok(reason.collect())

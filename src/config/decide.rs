@@ -6,6 +6,7 @@ use super::read::Values;
 use crate::decide::mode::Mode;
 use crate::decide::pattern::Pattern;
 use crate::decide::settings::{Bound, Settings};
+use crate::model::budget::nanos;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -43,6 +44,7 @@ pub fn deciding(from: &Effective) -> Settings {
     limits.max_children = count(from, "limits.maxChildren");
     limits.token_budget_per_child = bound(from, "limits.tokenBudgetPerChild");
     limits.max_total_tokens = bound(from, "limits.maxTotalTokens");
+    limits.max_cost_micros = from.money("limits.maxCost").map(|most| nanos(most) / 1_000);
     limits.subtask_timeout = bound(from, "limits.subtaskTimeout");
     limits.delegation_timeout = bound(from, "limits.delegationTimeout");
     to.patterns.default = word::<Pattern>(from, "patterns.default").unwrap_or(to.patterns.default);

@@ -60,6 +60,8 @@ fn sentence(key: &Key) -> String {
 fn shown(key: &Key) -> String {
     match key.kind {
         Kind::Name => "\"claude\"".into(),
+        Kind::Money => "2.50".into(),
+        Kind::Tokens => "1000000".into(),
         Kind::Words => key.default.replace(',', ", "),
         Kind::Word(_) | Kind::Whole { .. } | Kind::Switch | Kind::Hints | Kind::Pairs => {
             key.default.to_owned()

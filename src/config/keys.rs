@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::model::budget::{read_money, read_tokens};
+
 /// One setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
@@ -33,12 +35,18 @@ pub enum Kind {
     Pairs,
     /// A name, or none.
     Name,
+    /// An amount of US dollars, or none.
+    Money,
+    /// A number of tokens, or none.
+    Tokens,
 }
 
 const PATTERNS: &[&str] = &["parallel", "sequential", "debate", "review", "ensemble", "direct"];
 const HUNDRED: Kind = Kind::Whole { least: 0, most: 100, unit: "" };
 const PERCENT: Kind = Kind::Whole { least: 1, most: 100, unit: "%" };
 const TOKENS: Kind = Kind::Whole { least: 1, most: 1_000_000_000_000, unit: "tokens" };
+/// More than anybody spends here; as a number of nano-dollars it is exact.
+const MOST_MONEY: f64 = 1e6;
 /// Thirty days at most.
 const TIME: Kind = Kind::Whole { least: 1_000, most: 2_592_000_000, unit: "ms" };
 
@@ -123,6 +131,17 @@ pub const KEYS: &[Key] = &[
         "What one step may use; below 500 few agents get anything done.",
     ),
     figure("limits.maxTotalTokens", TOKENS, "50000", "What a delegation may use with all below it."),
+    key("limits.maxCostPerChild", Kind::Money, "null", "What one step may cost, with what it hands on."),
+    key("limits.maxCost", Kind::Money, "null", "What a delegation may cost with all below it."),
+    key(
+        "limits.maxTokensPerDay",
+        Kind::Tokens,
+        "null",
+        "What all delegations together may use on one day, which begins at midnight UTC.",
+    ),
+    key("limits.maxCostPerDay", Kind::Money, "null", "What all delegations together may cost on one day."),
+    key("limits.maxTokensOverall", Kind::Tokens, "null", "What all delegations together may ever use."),
+    key("limits.maxCostOverall", Kind::Money, "null", "What all delegations together may ever cost."),
     figure("limits.subtaskTimeout", TIME, "600000", "How long a step may take."),
     figure("limits.delegationTimeout", TIME, "3600000", "How long a delegation may take."),
     key("limits.acceptTimeout", TIME, "1800000", "How long a proposal waits for a person before it expires."),
@@ -273,6 +292,7 @@ pub const ALIASES: &[(&str, &str)] =
 pub const OF_TASK: &[(&str, &str)] = &[
     ("pattern", "patterns.default"),
     ("tokenBudget", "limits.maxTotalTokens"),
+    ("costBudget", "limits.maxCost"),
     ("rollbackOnFailure", "recovery.rollbackOnFailure"),
 ];
 
@@ -314,6 +334,8 @@ impl Key {
                 _ => return None,
             },
             Kind::Whole { .. } => serde_json::from_str(&text.replace('_', "")).ok()?,
+            Kind::Money => read_money(text).ok()?.dollars().into(),
+            Kind::Tokens => read_tokens(text).ok()?.into(),
             Kind::Words if !text.starts_with('[') => {
                 text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect()
             }
@@ -336,6 +358,8 @@ impl Kind {
             Self::Hints => "a table from agents to lists of words".into(),
             Self::Pairs => "a table from agents to names".into(),
             Self::Name => "the name of an agent".into(),
+            Self::Money => "an amount of dollars such as 2.50".into(),
+            Self::Tokens => "a whole number of tokens".into(),
         }
     }
 
@@ -353,6 +377,11 @@ impl Kind {
             Self::Words => is_words(value).then(|| value.clone()),
             Self::Hints => value.as_object()?.values().all(is_words).then(|| value.clone()),
             Self::Pairs => value.as_object()?.values().all(Value::is_string).then(|| value.clone()),
+            Self::Money => {
+                let amount = value.as_f64().filter(|amount| *amount > 0.0 && *amount <= MOST_MONEY)?;
+                Some(json!(amount))
+            }
+            Self::Tokens => TOKENS.check(value),
             Self::Name => value.as_str().filter(|name| !name.trim().is_empty()).map(|name| json!(name)),
         }
     }
@@ -381,7 +410,8 @@ mod tests {
     fn every_default_is_one_that_the_setting_may_have() {
         for key in KEYS {
             let default: Value = serde_json::from_str(key.default).unwrap();
-            let is_none = key.kind == Kind::Name && default.is_null();
+            let may_be_none = matches!(key.kind, Kind::Name | Kind::Money | Kind::Tokens);
+            let is_none = may_be_none && default.is_null();
             assert!(is_none || key.check(&default) == Some(default), "{}", key.name);
         }
     }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::keys::{KEYS, Key, find};
 use super::read::{Values, nested};
 use crate::model::command::Limits;
+use crate::model::usage::Usd;
 
 /// Where a value comes from; the later in this list, the more specific, and the more it counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -129,6 +130,11 @@ impl Effective {
         self.is_set(name).then(|| self.whole(name))
     }
 
+    /// Returns an amount of money that somebody set.
+    pub fn money(&self, name: &str) -> Option<Usd> {
+        self.get(name)?.value.as_f64().map(Usd::from_dollars)
+    }
+
     /// Returns whether a switch is on.
     pub fn switch(&self, name: &str) -> bool {
         self.value(name).as_bool().unwrap_or_default()
@@ -190,6 +196,9 @@ impl Effective {
         let own = |name: &str| self.get(name).filter(|one| one.layer >= Layer::Task)?.value.as_u64();
         limits.max_depth = own("limits.maxDepth").and_then(|most| u32::try_from(most).ok());
         limits.token_budget = self.set_whole("limits.maxTotalTokens");
+        limits.cost_budget = self.money("limits.maxCost");
+        limits.step_token_budget = self.set_whole("limits.tokenBudgetPerChild");
+        limits.step_cost_budget = self.money("limits.maxCostPerChild");
         limits.quality_threshold = own("qualityThreshold").and_then(|least| u8::try_from(least).ok());
         limits
     }

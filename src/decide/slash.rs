@@ -5,6 +5,7 @@
 
 use super::mode::Mode;
 use super::pattern::Pattern;
+use crate::model::budget::{self, Limit};
 
 /// A command that begins with a slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub struct Delegate {
     pub depth: Option<u32>,
     pub agents: Option<u32>,
     pub rounds: Option<u32>,
-    pub budget: Option<u64>,
+    pub budget: Option<Limit>,
     pub dry_run: bool,
 }
 
@@ -91,7 +92,7 @@ fn delegate(rest: &[&str]) -> Result<Delegate, String> {
         depth,
         agents: given.number("--agents", "number of agents")?,
         rounds: given.number("--rounds", "number of rounds")?,
-        budget: given.number("--budget", "number of tokens")?,
+        budget: given.value("--budget").map(|typed| budget::read(&typed)).transpose()?,
         agent: given.value("--agent"),
         dry_run: given.has("--dry-run"),
         task: given.task("/delegate")?,
@@ -242,7 +243,7 @@ impl Delegate {
             ("--depth", self.depth.map(|depth| depth.to_string())),
             ("--agents", self.agents.map(|agents| agents.to_string())),
             ("--rounds", self.rounds.map(|rounds| rounds.to_string())),
-            ("--budget", self.budget.map(|budget| budget.to_string())),
+            ("--budget", self.budget.map(Limit::typed)),
             ("--agent", self.agent.clone()),
         ];
         for (name, value) in options {
@@ -261,6 +262,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+    use crate::model::usage::Usd;
 
     fn wanted(task: &str) -> Delegate {
         Delegate { task: task.into(), ..Delegate::default() }
@@ -275,9 +277,11 @@ mod tests {
     #[case("/delegate --dry-run Build the test suite", Delegate { dry_run: true, ..wanted("Build the test suite") })]
     #[case("  /delegate -p parallel -a 5 -b 10000 --depth=2 --agent codex x",
         Delegate {
-            pattern: Some(Pattern::Parallel), agents: Some(5), budget: Some(10_000), depth: Some(2),
+            pattern: Some(Pattern::Parallel), agents: Some(5), budget: Some(Limit { tokens: Some(10_000), cost: None }), depth: Some(2),
             agent: Some("codex".into()), ..wanted("x")
         })]
+    #[case("/delegate -b $2.50 x",
+        Delegate { budget: Some(Limit { tokens: None, cost: Some(Usd::from_dollars(2.5)) }), ..wanted("x") })]
     #[case("/delegate Pass -d 2 to the parser", wanted("Pass -d 2 to the parser"))]
     #[case("/delegate -d 2  Move\n  - a  b\n\n- c\n", Delegate { depth: Some(2), ..wanted("Move\n- a b\n\n- c") })]
     #[case("/delegate -- -d is broken", wanted("-d is broken"))]
@@ -312,7 +316,10 @@ mod tests {
         "\"dance\" is no pattern. There are parallel, sequential, debate, review, ensemble, direct."
     )]
     #[case("/delegate -d 9 x", "9 is no depth. It goes from 1 to 5.")]
-    #[case("/delegate -b much x", "\"much\" is no number of tokens.")]
+    #[case(
+        "/delegate -b much x",
+        "\"much\" is no number of tokens: write it as 50000, 200k or 1.5m, or money as $2.50"
+    )]
     #[case(
         "/delegate --force x",
         "/delegate knows no --force. It takes --pattern, --depth, --agents, --rounds, --budget, --dry-run, --agent."

@@ -16,8 +16,9 @@ use crate::model::fact::{Fact, SourceFact};
 use crate::model::id::Seq;
 use crate::model::key::{SourceId, SourceKind};
 use crate::model::record::{ModelRecord, model_record, restore, tree_records};
-use crate::model::ripe::ripe;
+use crate::model::ripe::{ripe, ripe_sessions};
 use crate::model::time::Stamp;
+use crate::source::hooked::forgotten;
 use crate::source::journal;
 use crate::store::disk::Disk;
 use crate::store::error::{Error, Result};
@@ -204,6 +205,9 @@ impl Book {
         }
         if self.keeping.history {
             self.store.history.append(&records)?;
+        }
+        for (tool, session) in ripe_sessions(&self.model, now) {
+            leaving.push((now, Body::HookRecorded(Box::new(forgotten(&tool, &session, now)))));
         }
         Ok(leaving)
     }

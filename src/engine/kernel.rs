@@ -13,6 +13,7 @@ mod again;
 mod attempt;
 mod audit;
 mod begun;
+pub mod budget;
 mod clock;
 mod control;
 pub mod effect;
@@ -41,6 +42,7 @@ use crate::model::event::{Body, Event, payload as p};
 use crate::model::id::{CommandId, DelegationId, Seq, SessionId};
 use crate::model::time::Stamp;
 
+use budget::{Day, Spent};
 pub use control::OPEN_QUESTIONS;
 use effect::{Effect, Step, TimerKey};
 use govern::Governing;
@@ -66,6 +68,11 @@ pub struct Kernel {
     settings: Option<Value>,
     #[serde(skip)]
     governing: Governing,
+    /// What all delegations together spent today, and ever.
+    #[serde(default)]
+    day: Day,
+    #[serde(default)]
+    overall: Spent,
     delegations: BTreeMap<DelegationId, Delegation>,
     pending: BTreeMap<CommandId, Pending>,
     known: BTreeMap<CommandId, Known>,
@@ -93,6 +100,10 @@ struct Saved {
     limits: Total,
     #[serde(default)]
     settings: Option<Value>,
+    #[serde(default)]
+    day: Day,
+    #[serde(default)]
+    overall: Spent,
     delegations: BTreeMap<DelegationId, Delegation>,
     pending: BTreeMap<CommandId, Pending>,
     known: BTreeMap<CommandId, Known>,
@@ -103,7 +114,20 @@ struct Saved {
 
 impl From<Saved> for Kernel {
     fn from(saved: Saved) -> Self {
-        let Saved { seq, at, boot, limits, settings, delegations, pending, known, order, hooked } = saved;
+        let Saved {
+            seq,
+            at,
+            boot,
+            limits,
+            settings,
+            day,
+            overall,
+            delegations,
+            pending,
+            known,
+            order,
+            hooked,
+        } = saved;
         let governing = settings.as_ref().map(Governing::of).unwrap_or_default();
         let mut kernel = Self {
             seq,
@@ -112,6 +136,8 @@ impl From<Saved> for Kernel {
             limits,
             settings,
             governing,
+            day,
+            overall,
             delegations,
             pending,
             known,
@@ -229,6 +255,7 @@ impl Kernel {
                 self.brief.sweeping.get(session).is_some_and(|sweeping| u64::from(sweeping.tries) == epoch)
             }
             TimerKey::Offer(id) => self.offered_until(id).is_some(),
+            TimerKey::Day => self.waits_for_tomorrow(),
             TimerKey::Delegation(id) => {
                 self.delegations.get(id).is_some_and(|found| !found.is_ended() && found.epoch == epoch)
             }
@@ -274,6 +301,7 @@ impl Turn<'_> {
                 self.settle(&id);
             }
             self.close_commands();
+            self.keep_budgets();
             if self.touched.is_empty() {
                 break;
             }
@@ -290,6 +318,7 @@ impl Turn<'_> {
         match key {
             TimerKey::Delegation(id) => self.delegation_due(id),
             TimerKey::Offer(id) => self.offer_due(id),
+            TimerKey::Day => self.kernel.unweigh_all(),
             TimerKey::Sweep(session) => self.sweep_due(session),
             TimerKey::Retry(id, subtask) => {
                 if let Some(index) = index(id, subtask) {

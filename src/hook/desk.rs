@@ -59,6 +59,16 @@ pub struct Desk {
     pub touched: BTreeMap<String, Touch>,
     /// The tokens that ended calls have used.
     pub tokens: u64,
+    /// What the session last wanted of the person, until that one was there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wants: Option<Wish>,
+}
+
+/// Something that waits for the person.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Wish {
+    pub text: String,
+    pub at: Stamp,
 }
 
 impl Desk {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::advise::advise;
 use super::agents::Agents;
-use super::desk::{Call, Desk, Touch};
+use super::desk::{Call, Desk, Touch, Wish};
 use super::gate::{self, Caller};
 use super::guard::{self, Found};
 use super::hold::{Order, Orders, Want};
@@ -69,7 +69,7 @@ pub fn run(moment: Moment, input: &Input, around: &Around<'_>, record: &mut dyn 
             hook.say_state();
         }
         Moment::SessionEnd => hook.session_ended(),
-        Moment::Notification => hook.tell("notified", |record| record.reason.clone_from(&input.reason)),
+        Moment::Notification => hook.notified(),
         Moment::PreCompact => hook.tell("compacting", |record| record.reason.clone_from(&input.reason)),
         Moment::Stop => {}
     }
@@ -435,8 +435,25 @@ impl Hook<'_> {
     fn say_state(&mut self) {
         let settings = self.around.settings;
         if settings.state {
-            let text = state(&self.desk(), settings.deciding.limits.max_depth, self.around.now);
+            let orders = self.around.folder.zip(self.input.session.as_deref());
+            let orders = orders.and_then(|(folder, session)| folder.hold_file(session).ok());
+            let orders = orders.map(|path| Orders::read(&path)).unwrap_or_default();
+            let desk = self.desk();
+            let text = state(&desk, &orders, settings.deciding.limits.max_depth, self.around.now);
             self.done.reply.context.extend(text);
+            // Whoever types has seen what was wanted.
+            if desk.wants.is_some() {
+                self.change(|desk| desk.wants = None);
+            }
+        }
+    }
+
+    /// The session wants something of the person.
+    fn notified(&mut self) {
+        let (wanted, at) = (self.input.reason.clone(), self.around.now);
+        self.tell("notified", |record| record.reason.clone_from(&wanted));
+        if let Some(text) = wanted.filter(|_| self.around.settings.state) {
+            self.change(|desk| desk.wants = Some(Wish { text: cut(&text), at }));
         }
     }
 

@@ -10,8 +10,10 @@ use super::handoff::{Decision, Handoff, Outcome};
 use super::id::{AgentId, CommandId, DelegationId, QuestionId, SubtaskId, TaskId};
 use super::key::{NodeKey, SourceId};
 use super::time::Stamp;
+use super::usage::Usd;
 use super::worktree::Isolation;
 
+pub use super::limits::Limits;
 pub use super::pattern::Pattern;
 
 /// Something that a person or a program wants done.
@@ -112,12 +114,13 @@ pub enum Verb {
     Keep,
     /// Removes the work tree of an isolated step.
     Discard,
-    /// Moves deadlines, with all below: to a moment, or by so much. Never to an earlier one.
+    /// Moves deadlines, with all below: to a moment, or by so much. Or raises the budget of what is named: to so
+    /// much in all. Never to less.
     Raise {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tokens: Option<u64>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        cost: Option<super::usage::Usd>,
+        cost: Option<Usd>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadline: Option<Stamp>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -247,55 +250,6 @@ pub enum Judges {
     Approval,
     /// Only what it is worth.
     Score,
-}
-
-/// The limits of one delegation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Limits {
-    /// How many of its agents may work at once; else only the limit in total holds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_concurrent: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub subtask_timeout_ms: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout_ms: Option<u64>,
-    pub auto_retry: bool,
-    pub max_retries: u32,
-    pub backoff_ms: u64,
-    pub backoff_ceiling_ms: u64,
-    /// Whether the other steps go on when one has failed for good.
-    pub continue_on_partial_failure: bool,
-    /// How long an agent may take to end by itself before it is killed.
-    pub grace_ms: u64,
-    /// How many levels it may have, itself included; else only the limit of all holds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_depth: Option<u32>,
-    /// The tokens that it may use with all below it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub token_budget: Option<u64>,
-    /// What a result must be worth not to wait for a look, 0 to 100, in place of the setting.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub quality_threshold: Option<u8>,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            max_concurrent: None,
-            subtask_timeout_ms: None,
-            timeout_ms: None,
-            auto_retry: true,
-            max_retries: 2,
-            backoff_ms: 1_000,
-            backoff_ceiling_ms: 60_000,
-            continue_on_partial_failure: true,
-            grace_ms: 10_000,
-            max_depth: None,
-            token_budget: None,
-            quality_threshold: None,
-        }
-    }
 }
 
 /// A step of a proposal that is taken, with what a person changed of it.

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::event::payload::Budget;
 use super::id::{SubtaskId, TaskId};
 use super::time::Stamp;
 
@@ -24,6 +25,9 @@ pub struct SubtaskSpec {
     pub dependencies: Vec<SubtaskId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// What it may spend, where that is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }

@@ -75,6 +75,12 @@ impl Prices {
         self.of(report.model.as_deref()?)?.cost(report)
     }
 
+    /// Returns how many times as much one model's words cost as another's, if both have a price.
+    pub fn times(&self, dear: &str, cheap: &str) -> Option<f64> {
+        let (dear, cheap) = (self.of(dear)?.output, self.of(cheap)?.output);
+        (cheap > 0.0).then(|| dear / cheap)
+    }
+
     /// Finds a model by its name: as it is, then without what providers put around it, then without its date.
     pub fn of(&self, model: &str) -> Option<&Price> {
         let model = model.trim().to_lowercase();

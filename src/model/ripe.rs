@@ -1,5 +1,6 @@
 //! Which delegations may leave the model for the history: they are over, and not among the latest.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::id::DelegationId;
@@ -11,6 +12,8 @@ use super::{Model, NodeIx};
 
 /// How long what has ended stays in the model.
 pub const KEEP_FOR: Duration = Duration::from_hours(24);
+/// How long a session stays of which nothing more is heard: as long as what sessions printed.
+pub const KEEP_SILENT: Duration = Duration::from_hours(24 * 30);
 /// How many that have ended stay at most.
 pub const KEEP_AT_MOST: usize = 200;
 
@@ -30,6 +33,22 @@ pub fn ripe(model: &Model, now: Stamp) -> Vec<(NodeIx, DelegationId)> {
     let old = ended.partition_point(|(at, ..)| at.plus(KEEP_FOR) <= now);
     ended.truncate(surplus.max(old));
     ended.into_iter().map(|(_, ix, id)| (ix, id)).collect()
+}
+
+/// Returns the sessions of agents' own tools that may leave: nobody of ours runs them, and they are long over, or nothing
+/// was heard of them for so long that their end was not told.
+pub fn ripe_sessions(model: &Model, now: Stamp) -> Vec<(Arc<str>, Arc<str>)> {
+    let sessions = model.roots().filter_map(|ix| {
+        let node = model.get(ix).filter(|node| node.kind == NodeKind::Session)?;
+        let key = node.keys.iter().find_map(|key| {
+            let NodeKey::CliSession(tool, id) = key else { return None };
+            Some((Arc::clone(tool), Arc::clone(id)))
+        });
+        let at = node.clocks.ended.or(node.clocks.last_sign).or(node.clocks.since)?;
+        let keep = if is_over(model, ix) { KEEP_FOR } else { KEEP_SILENT };
+        key.filter(|_| at.plus(keep) <= now)
+    });
+    sessions.collect()
 }
 
 /// Returns a delegation's own id.

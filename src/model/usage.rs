@@ -227,6 +227,7 @@ impl Spend {
     }
 
     /// The same, with its cost computed from a table of prices.
+    #[must_use]
     pub fn by_table(self) -> Self {
         Self { computed: self.priced, ..self }
     }

@@ -24,6 +24,21 @@ use crate::store::inbox;
 /// The tool whose session it is where a record does not say.
 const TOOL: &str = "claude";
 
+/// The kind of the record with which an engine forgets a session that is long over.
+const FORGOTTEN: &str = "forgotten";
+
+/// Returns the record with which a session leaves the model: in the journal, so that everybody drops it at the same place.
+pub fn forgotten(tool: &str, session: &str, now: Stamp) -> HookRecorded {
+    HookRecorded {
+        id: format!("{FORGOTTEN}-{session}-{}", now.millis()),
+        kind: FORGOTTEN.into(),
+        session: session.to_owned(),
+        tool: Some(tool.to_owned()),
+        at: Some(now),
+        ..HookRecorded::default()
+    }
+}
+
 /// Tells what a record says; `at` is when it was written down, where it says nothing itself.
 pub fn facts(record: &HookRecorded, source: SourceId, at: Option<Stamp>, seq: Seq, out: &mut Vec<Fact>) {
     let at = record.at.or(at);
@@ -57,6 +72,10 @@ impl Teller<'_> {
     fn tell(&mut self, record: &HookRecorded) {
         let tool: Arc<str> = record.tool.as_deref().unwrap_or(TOOL).into();
         let session: Keys = NodeKey::CliSession(Arc::clone(&tool), record.session.as_str().into()).into();
+        if record.kind == FORGOTTEN {
+            self.node(&session, NodeFact::Gone);
+            return;
+        }
         self.node(&session, NodeFact::Seen(NodeKind::Session));
         let about = Description {
             workspace: record.cwd.clone(),

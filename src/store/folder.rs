@@ -178,6 +178,16 @@ impl StateFolder {
         Ok(self.holds_dir().join(format!("{}.json", safe(session)?)))
     }
 
+    /// `talks/`
+    pub fn talks_dir(&self) -> PathBuf {
+        self.root.join("talks")
+    }
+
+    /// `talks/<conversation>.json`: what was said in an editor.
+    pub fn talk_file(&self, talk: &str) -> Result<PathBuf> {
+        Ok(self.talks_dir().join(format!("{}.json", safe(talk)?)))
+    }
+
     /// `env/<delegation>.json`: the variables that its agents get, which belong into no journal.
     pub fn env_file(&self, delegation: &str) -> Result<PathBuf> {
         Ok(self.root.join("env").join(format!("{}.json", safe(delegation)?)))

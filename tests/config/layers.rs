@@ -24,6 +24,8 @@ fn value(kind: Kind) -> BoxedStrategy<Value> {
             .prop_map(|pairs| json!(pairs))
             .boxed(),
         Kind::Name => "[a-z]{1,8}".prop_map(Value::from).boxed(),
+        Kind::Money => (1..100_000_u32).prop_map(|cents| Value::from(f64::from(cents) / 100.0)).boxed(),
+        Kind::Tokens => (1..1_000_000_u64).prop_map(Value::from).boxed(),
     }
 }
 

@@ -67,6 +67,13 @@ fn question(deck: &Deck, id: &str) -> Value {
     found
 }
 
+/// Returns what the journal says of the delegation's end.
+fn told_at_the_end(deck: &Deck) -> Value {
+    let folder = quarterdeck::store::folder::StateFolder::at(deck.path(".quarterdeck"));
+    let told = crate::deck::journal(&folder);
+    told.iter().find(|event| event["type"] == "delegation:completed").unwrap()["data"].clone()
+}
+
 #[test]
 fn an_acp_agent_is_set_up_works_and_leaves() {
     let script = json!({
@@ -98,10 +105,8 @@ fn an_acp_agent_is_set_up_works_and_leaves() {
     assert!(step["result"]["summary"].as_str().unwrap().ends_with("It is written."), "{step:#}");
     assert_eq!((&step["usage"]["own"]["input"], &step["usage"]["own"]["output"]), (&json!(100), &json!(30)));
     assert_eq!(step["cost"]["own"], 0.25, "{:#}", step["cost"]);
-    let folder = quarterdeck::store::folder::StateFolder::at(deck.path(".quarterdeck"));
-    let told = crate::deck::journal(&folder);
-    let end = told.iter().find(|event| event["type"] == "delegation:completed").unwrap();
-    assert_eq!((&end["data"]["tokensUsed"], &end["data"]["cost"]), (&json!(130), &json!(0.25)), "{end}");
+    let end = told_at_the_end(&deck);
+    assert_eq!((&end["tokensUsed"], &end["cost"]), (&json!(130), &json!(0.25)), "{end}");
     assert_eq!(
         (&step["progress"]["current"], &step["progress"]["total"]),
         (&json!(1), &json!(2)),

@@ -233,3 +233,63 @@ fn a_return_without_its_form_fails_where_that_is_enforced_and_says_why() {
     let long = deck.run(&["delegate", "--agent", "form", "--command", "plan", "--timeout", "2h", "7"]);
     assert!(text(&long.stderr).contains("60 min at most"), "{}", text(&long.stderr));
 }
+
+#[test]
+fn one_slot_is_enough_for_three_levels() {
+    let deck = deck();
+    fs::write(deck.path("quarterdeck.toml"), AGENTS.replace("agents = 40", "agents = 1")).unwrap();
+    let root = id(&deck.ok(&["delegate", "--agent", "nest", "--wait", "Begin", "Beside"]));
+    let chain = chain(&deck);
+    assert_eq!(chain.iter().map(|(_, depth)| *depth).collect::<Vec<_>>(), [1, 2, 3]);
+    for (id, _) in &chain {
+        assert_eq!(deck.node(id)["status"], "done", "{id} below {root}");
+    }
+    assert_eq!(read(&deck, "levels").lines().count(), 6, "two agents a level");
+}
+
+/// Hands on as long as it may; the deepest spends more when told so.
+const DRAIN: &str = r#"
+[agents.drain]
+kind = "command"
+command = '''
+cat > /dev/null
+echo '{"quarterdeck":"usage","messageId":"m1","tokens":{"input":80,"output":20}}'
+if [ "$QUARTERDECK_SUBTASK" = st-1 ]; then
+  if "$QUARTERDECK_PROGRAM" delegate --wait --agent drain "Go deeper" "Look aside" > "said.$QUARTERDECK_DELEGATION" 2>&1
+  then exit 0
+  fi
+  while [ ! -e more ]; do sleep 0.02; done
+  echo '{"quarterdeck":"usage","messageId":"m2","tokens":{"input":500,"output":100}}'
+fi
+echo x >> waiting
+while [ ! -e go ]; do sleep 0.02; done
+'''
+"#;
+
+#[test]
+fn what_is_spent_three_levels_down_stops_all_of_them_until_the_top_is_raised() {
+    let deck = deck();
+    fs::write(deck.path("quarterdeck.toml"), format!("{AGENTS}{DRAIN}")).unwrap();
+    let root = id(&deck.ok(&["delegate", "--direct", "--agent", "drain", "-b", "1k", "Begin"]));
+    wait_until("those beside wait", || read(&deck, "waiting").lines().count() == 2);
+    fs::write(deck.path("more"), "").unwrap();
+    wait_until("all stand still", || {
+        let chain = chain(&deck);
+        chain.len() == 3 && chain.iter().all(|(id, _)| deck.node(id)["status"] == "paused")
+    });
+    let why = format!("the budget of {root} is spent: 1100 of 1000 tokens");
+    wait_until("all is read", || deck.ok(&["explain", &chain(&deck)[2].0]).contains(&why));
+    let told = journal(&StateFolder::at(deck.path(".quarterdeck")));
+    let levels = told.iter().filter(|event| event["type"] == "delegation:budget");
+    let reached: Vec<&Value> = levels.filter(|event| event["data"]["level"] == "reached").collect();
+    assert_eq!(reached.len(), 1, "{reached:?}");
+    let used = reached[0]["data"]["tokensUsed"].as_u64().unwrap();
+    assert!((1_000..=1_100).contains(&used), "one report beyond it: {used}");
+    let inside = deck.run_inside_an_agent(&["raise", &root, "--tokens", "10k"]);
+    assert_eq!(inside.status.code(), Some(3), "{}", text(&inside.stdout));
+    let raised = deck.ok(&["raise", &root, "--tokens", "10k"]);
+    assert!(raised.contains("5 of 5 continued"), "{raised}");
+    fs::write(deck.path("go"), "").unwrap();
+    deck.ok(&["wait", &root, "--timeout", "60s"]);
+    assert_eq!(deck.node(&root)["usage"]["subtree"]["input"], 900);
+}

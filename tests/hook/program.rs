@@ -6,6 +6,11 @@ use std::process::Output;
 use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
+use quarterdeck::model::Model;
+use quarterdeck::model::key::{NodeKey, SourceId};
+use quarterdeck::model::time::Stamp;
+use quarterdeck::source::feed::Feed;
+use quarterdeck::source::follow::Follower;
 use quarterdeck::store::disk::RealDisk;
 use quarterdeck::store::folder::StateFolder;
 use quarterdeck::store::inbox;
@@ -198,4 +203,116 @@ fn many_hooks_at_once_leave_every_record_once_and_an_engine_takes_each_over_once
     ids.push("called-toolu_live".into());
     ids.sort();
     assert_eq!(journalled(&folder), ids);
+}
+
+/// So long many run at once; `QD_HOOK_SECONDS=10` for the long run.
+fn storm_for() -> Duration {
+    let seconds = std::env::var("QD_HOOK_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(2))
+}
+
+#[test]
+fn sixty_four_at_once_without_a_pause_while_an_engine_comes_and_goes_leave_every_record_once() {
+    const AT_ONCE: usize = 64;
+    let temp = project();
+    let folder = StateFolder::at(temp.path().join(".quarterdeck"));
+    let until = Instant::now() + storm_for();
+    let told: Vec<String> = std::thread::scope(|scope| {
+        let mut threads = Vec::new();
+        for thread in 0..AT_ONCE {
+            let temp = &temp;
+            threads.push(scope.spawn(move || {
+                let mut told = Vec::new();
+                while told.is_empty() || Instant::now() < until {
+                    let call = format!("toolu_{thread}_{}", told.len());
+                    let input =
+                        AGENT.replace("toolu_01A", &call).replace("2f6f2f8a1c11", &format!("{}", thread % 8));
+                    assert!(hook(temp.path(), &["PreToolUse"], &input).status.success());
+                    told.push(format!("called-{call}"));
+                }
+                told
+            }));
+        }
+        quarterdeck(temp.path()).args(["engine", "start"]).assert().success();
+        quarterdeck(temp.path()).args(["engine", "stop"]).assert().success();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    quarterdeck(temp.path()).args(["engine", "start"]).assert().success();
+    self::until("the last take-over", || inbox::sessions(&RealDisk, &folder).unwrap().is_empty());
+    quarterdeck(temp.path()).args(["engine", "stop"]).assert().success();
+    // Much of the journal is in a snapshot by now: what counts is what everybody makes of both.
+    let known = remembered(&folder);
+    let once: Vec<(String, usize)> = told.into_iter().map(|id| (id, 1)).collect();
+    assert_eq!(known, once.into_iter().collect());
+}
+
+/// Returns how often each call was recorded, as the model of a folder has it.
+fn remembered(folder: &StateFolder) -> std::collections::BTreeMap<String, usize> {
+    let mut model = Model::default();
+    let mut follower = Follower::new(folder.clone(), SourceId(0));
+    loop {
+        let batch = follower.poll(Stamp::from_millis(0));
+        let _ = model.apply_all(batch.facts);
+        if !batch.more {
+            break;
+        }
+    }
+    let calls = model.nodes().filter_map(|(_, node)| {
+        let call = node.keys.iter().find_map(|key| {
+            let NodeKey::ToolUse(call) = key else { return None };
+            Some(format!("called-{call}"))
+        });
+        let times = node.timeline.iter().filter(|moment| moment.name.ends_with("called")).count();
+        Some((call?, times))
+    });
+    calls.collect()
+}
+
+/// Returns the hook's answer to a tool call of a session, made while it may be held.
+fn call_of(folder: &Path, session: &str) -> Output {
+    hook(folder, &["PreToolUse"], &BASH.replace("0b1f9d1e-6a1c-4c52-9f0e-2f6f2f8a1c11", session))
+}
+
+#[test]
+fn a_control_of_a_session_that_no_engine_runs_is_confirmed_by_its_hooks_own_record() {
+    let temp = project();
+    fs::write(temp.path().join("quarterdeck.toml"), "[hook]\nhold = 1000\n").unwrap();
+    let control = |arguments: &[&str]| {
+        let output = quarterdeck(temp.path()).args(arguments).output().unwrap();
+        (output.status.code(), text(&output.stdout))
+    };
+    // Nobody calls a tool: it is not done, and nothing else is said.
+    let (code, said) = control(&["pause", "claude:s1", "--wait", "1s"]);
+    assert!(code == Some(4) && said.contains("at its next tool call"), "{code:?} {said}");
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| control(&["pause", "claude:s1", "--wait", "2m"]));
+        let order = temp.path().join(".quarterdeck/holds/s1.json");
+        until("the order is left", || order.exists());
+        until("the pause is confirmed", || {
+            // Held for a second, then denied with the request to try again.
+            let held = call_of(temp.path(), "s1");
+            assert!(text(&held.stdout).contains("A person paused this"), "{}", text(&held.stdout));
+            waits.is_finished()
+        });
+        let (code, said) = waits.join().unwrap();
+        assert!(
+            code == Some(0) && said.contains("✓ pause claude:s1: Paused by a person."),
+            "{code:?} {said}"
+        );
+    });
+    let (code, said) = control(&["resume", "claude:s1"]);
+    assert!(code == Some(0) && said.contains("✓ resume"), "{code:?} {said}");
+    assert!(text(&call_of(temp.path(), "s1").stdout).is_empty());
+    // The same with an engine, which writes the record down.
+    quarterdeck(temp.path()).args(["engine", "start"]).assert().success();
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| control(&["cancel", "claude:s1", "--wait", "2m"]));
+        until("the cancel is confirmed", || {
+            call_of(temp.path(), "s1");
+            waits.is_finished()
+        });
+        let (code, said) = waits.join().unwrap();
+        assert!(code == Some(0) && said.contains("Told to stop at its next tool call"), "{code:?} {said}");
+    });
+    quarterdeck(temp.path()).args(["engine", "stop"]).assert().success();
 }

@@ -96,7 +96,7 @@ fn a_raise_without_a_deadline_to_move_is_refused() {
     world.command("queued", raise(None, Some(1_000)), "del-a", Some("b"));
     assert_eq!(refusal(&world, "queued").0, "conflict");
     world.command("budget", raise(None, None), "del-a", None);
-    assert_eq!(refusal(&world, "budget").0, "unsupported");
+    assert_eq!(refusal(&world, "budget").0, "invalid");
     let mut world = timed(graph(&[("a", &[])]), Some(5_000), None);
     let sooner = Some(world.at().plus(Duration::from_secs(2)));
     world.command("less", raise(sooner, None), "del-a", Some("a"));

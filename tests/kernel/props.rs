@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::world::{HostState, World, done, exit, failed};
 use proptest::prelude::*;
+use quarterdeck::engine::kernel::budget::{Account, Scope, Stage};
 use quarterdeck::engine::kernel::input::{Exit, Input, Report, Settled, Verdict};
 use quarterdeck::engine::kernel::state::{Delegation, State};
 use quarterdeck::model::command::{
@@ -14,6 +15,7 @@ use quarterdeck::model::event::payload::Asked;
 use quarterdeck::model::handoff::{Artifact, Finding, Handoff, Outcome};
 use quarterdeck::model::id::{DelegationId, QuestionId, SessionId, SubtaskId};
 use quarterdeck::model::status::StatusWord;
+use quarterdeck::model::usage::Usd;
 use quarterdeck::model::worktree::AfterIsolation;
 
 type Op = (u8, u16, u16);
@@ -49,6 +51,10 @@ fn spec(a: u16, b: u16, parent: Option<Above>) -> Spec {
             auto_retry: b & 1 == 0,
             max_retries: u32::from(a % 3),
             continue_on_partial_failure: b & 2 == 0,
+            // Some may spend only so much, alone or with all below.
+            token_budget: (a & 4096 != 0).then_some(300 + u64::from(b % 900)),
+            cost_budget: (b % 11 == 4).then_some(Usd::from_dollars(0.5)),
+            step_token_budget: (b % 9 == 2).then_some(200 + u64::from(a % 400)),
             ..Limits::default()
         },
         subtasks: steps.collect(),
@@ -69,6 +75,12 @@ fn verb(a: u16, b: u16, world: &World) -> Verb {
         6 | 7 => Verb::Retry { with_failure: b & 1 == 0, agent: None, model: None, fresh: false },
         8 => Verb::Skip { reason: None, result: Some("as if".into()) },
         9 => Verb::Accept { reason: None },
+        10 if b & 4 == 4 => Verb::Raise {
+            tokens: (b & 8 == 8).then_some(u64::from(a)),
+            cost: (b & 8 == 0).then(|| Usd::from_dollars(f64::from(a % 64))),
+            deadline: None,
+            by_ms: None,
+        },
         10 => Verb::Raise {
             tokens: None,
             cost: None,
@@ -125,11 +137,21 @@ fn by_its_agent(world: &World, id: &str, verb: Verb, session: &SessionId) -> Inp
     Input::Command(Box::new(command))
 }
 
+/// Returns what holds for all: how many work at once, and now and then what a day may cost.
+fn limits(a: u16, b: u16) -> serde_json::Value {
+    let mut most = serde_json::json!({ "maxConcurrent": 1 + a % 6 });
+    if a.is_multiple_of(5) {
+        most["limits"] = serde_json::json!({ "maxTokensPerDay": 1_000 + b % 3_000 });
+        most["layers"] = serde_json::json!({ "limits.maxTokensPerDay": "project" });
+    }
+    most
+}
+
 /// Returns the input that an operation stands for, if it is one for the kernel.
 fn input(world: &mut World, (kind, a, b): Op) -> Option<Input> {
     let delegations: Vec<DelegationId> = world.kernel.delegations().keys().cloned().collect();
     let id = format!("cmd-{}", world.steps);
-    match kind % 24 {
+    match kind % 27 {
         0..=2 => {
             let (verb, delegation) = start(world, a, b);
             Some(Input::Command(Box::new(world.make(&id, verb, delegation.as_str(), None))))
@@ -165,10 +187,7 @@ fn input(world: &mut World, (kind, a, b): Op) -> Option<Input> {
             let (key, epoch) = pick(&world.late, a)?;
             Some(Input::Timer { key, epoch })
         }
-        10 => {
-            let most = serde_json::json!({ "maxConcurrent": 1 + a % 6 });
-            Some(Input::Settings { settings: most, by: None })
-        }
+        10 => Some(Input::Settings { settings: limits(a, b), by: None }),
         11 => {
             let session = running(world, a, false)?;
             let question_id = format!("q-{}", b % 4).into();
@@ -212,9 +231,22 @@ fn running(world: &World, by: u16, frozen_too: bool) -> Option<SessionId> {
     pick(&running, by)
 }
 
+/// What an agent printed is read, also after it was frozen; some messages grow, and some are told again.
+fn spend(world: &mut World, a: u16, b: u16) {
+    let Some(session) = running(world, a, true) else { return };
+    let (message, used) = (format!("{session}:{}", b % 6), u64::from(a % 400));
+    let cost = (b & 64 == 0).then(|| f64::from(a % 50) / 100.0);
+    if b % 13 == 5 {
+        world.record_usage(&session, &message, used, cost);
+        world.crash();
+    }
+    let events = world.uses(&session, &message, used, cost);
+    within_limits(world, &events);
+}
+
 /// Does what the world does by itself.
 fn happen(world: &mut World, (kind, a, b): Op) {
-    match kind % 24 {
+    match kind % 27 {
         12 if a % 3 == 0 => {
             world.isolated =
                 pick(&[None, Some(AfterIsolation::Ask), Some(AfterIsolation::Merge)], b).flatten();
@@ -272,6 +304,7 @@ fn happen(world: &mut World, (kind, a, b): Op) {
         }
         22 => world.now_ms += u64::from(a % 3000),
         23 => world.crash(),
+        24..=26 => spend(world, a, b),
         _ => {}
     }
 }
@@ -296,10 +329,55 @@ fn within_limits(world: &World, events: &[Body]) {
         let Body::SessionIntended(intended) = event else { continue };
         assert!(world.kernel.busy() <= world.kernel.limits().max_concurrent, "too many work");
         let delegation = &world.kernel.delegations()[&intended.delegation_id];
+        let index = delegation.index_of(&intended.subtask_id).unwrap();
+        assert!(!is_out(world, &intended.delegation_id, index), "started beyond a budget");
         if let Some(most) = delegation.limits.max_concurrent {
             assert!(delegation.busy() <= most, "too many of {} work", delegation.id);
         }
     }
+}
+
+/// Returns whether a budget that holds a step back is spent.
+fn is_out(world: &World, id: &DelegationId, index: u32) -> bool {
+    let delegation = &world.kernel.delegations()[id];
+    let out = |account: &Account| account.told.iter().any(|(_, stage)| *stage == Stage::Reached);
+    out(&delegation.account)
+        || out(&delegation.task(index).unwrap().account)
+        || delegation.parent.as_ref().is_some_and(|at| is_out(world, &at.delegation, at.index))
+}
+
+/// Checks that nothing runs whose budget is spent, when every order is obeyed.
+fn stands_still(world: &World) {
+    for (session, host) in &world.hosts {
+        let Some((id, index)) = world.kernel.locate(session) else { continue };
+        let runs = host.state == HostState::Running { frozen: false };
+        assert!(!runs || !is_out(world, &id, index), "{session} of {id} runs beyond its budget");
+    }
+}
+
+/// Gives everything that stands still for a budget a larger one.
+fn raise_all(world: &mut World, round: u16) -> bool {
+    let mut raises = Vec::new();
+    let out = |account: &Account| account.told.contains(&(Scope::Own, Stage::Reached));
+    for delegation in world.kernel.delegations().values().filter(|one| !one.is_ended()) {
+        let own = out(&delegation.account).then(|| (delegation.limit(), None));
+        let steps = delegation.tasks.iter().filter(|task| out(&task.account));
+        let steps = steps.map(|task| (delegation.limit_of(task), Some(task.spec.id.clone())));
+        raises.extend(own.into_iter().chain(steps).map(|raise| (delegation.id.clone(), raise)));
+    }
+    let mut moved = false;
+    for (id, (limit, step)) in raises {
+        let verb = Verb::Raise {
+            tokens: limit.tokens.map(|_| 1_000_000_000),
+            cost: limit.cost.map(|_| Usd::from_dollars(900_000.0)),
+            deadline: None,
+            by_ms: None,
+        };
+        let key = format!("more-{round}-{id}-{step:?}").replace(['"', '(', ')'], "");
+        let events = world.command(&key, verb, id.as_str(), step.as_ref().map(SubtaskId::as_str));
+        moved |= events.iter().any(|event| matches!(event, Body::CommandAccepted(_)));
+    }
+    moved
 }
 
 fn run(ops: &[Op]) -> World {
@@ -328,14 +406,17 @@ fn run(ops: &[Op]) -> World {
 
 /// Lets everything come to its end.
 fn wind_down(world: &mut World) {
+    let settings = serde_json::json!({ "maxConcurrent": 6 });
+    world.give(Input::Settings { settings, by: None });
     for round in 0..400 {
         world.obey_all();
+        stands_still(world);
         while world.see_to_tree(world.steps.is_multiple_of(2)).is_some() {}
         if let Some(session) = running(world, round, false) {
             world.exit(&session, done("at last"));
             continue;
         }
-        let mut moved = false;
+        let mut moved = raise_all(world, round);
         let is_taken = |events: &[Body]| events.iter().any(|event| matches!(event, Body::CommandAccepted(_)));
         let for_review = |one: &Delegation| one.tasks.iter().any(|task| task.state == State::Review);
         for id in in_state(world, for_review) {

@@ -39,7 +39,7 @@ pub fn with(spec: Spec, change: impl FnOnce(&mut Limits)) -> Spec {
     spec
 }
 
-fn start(world: &mut World, id: &str, spec: Spec) -> Vec<Body> {
+pub fn start(world: &mut World, id: &str, spec: Spec) -> Vec<Body> {
     world.command(&format!("start-{id}"), Verb::Start { spec: Box::new(spec) }, id, None)
 }
 
@@ -84,7 +84,7 @@ fn launch(world: &World) -> Launch {
     starts.next().expect("something was started")
 }
 
-fn why(world: &World, step: &str) -> String {
+pub fn why(world: &World, step: &str) -> String {
     world.kernel.explain(&"del-a".into(), &step.into(), world.at()).unwrap().to_string()
 }
 

@@ -7,13 +7,16 @@ use quarterdeck::engine::kernel::Kernel;
 use quarterdeck::engine::kernel::effect::{Effect, Launch, Order, Step, TimerKey, TreeWork};
 use quarterdeck::engine::kernel::input::{Did, Exit, Host, Input, Observed, Report, Tick, Verdict};
 use quarterdeck::model::Model;
+use quarterdeck::model::budget::counted;
 use quarterdeck::model::command::{Command, Verb};
+use quarterdeck::model::event::payload::SubtaskUsage;
 use quarterdeck::model::event::{Body, Event};
 use quarterdeck::model::fact::{Fact, SourceFact};
 use quarterdeck::model::handoff::Outcome;
 use quarterdeck::model::id::{CommandId, DelegationId, Seq, SessionId, SubtaskId};
 use quarterdeck::model::key::{NodeKey, SourceId, SourceKind};
 use quarterdeck::model::time::Stamp;
+use quarterdeck::model::usage::{Count, Tokens, Usd};
 use quarterdeck::model::worktree::{AfterIsolation, TreeState, WorkTree};
 use quarterdeck::source::journal;
 
@@ -138,6 +141,36 @@ impl World {
             self.events.push(event);
         }
         written
+    }
+
+    /// Writes down what an agent used, as the driver does: nobody had to decide on it.
+    pub fn record_usage(&mut self, session: &SessionId, message: &str, tokens: u64, cost: Option<f64>) {
+        let Some((delegation, index)) = self.kernel.locate(session) else { return };
+        let subtask = self.kernel.delegations()[&delegation].task(index).unwrap().spec.id.clone();
+        let used = SubtaskUsage {
+            delegation_id: delegation,
+            subtask_id: subtask,
+            session_id: Some(session.clone()),
+            message_id: Some(message.into()),
+            usage: Some(
+                Tokens::default().with(Count::Input, tokens / 2).with(Count::Output, tokens - tokens / 2),
+            ),
+            cost: cost.map(Usd::from_dollars),
+            // Some costs are told, and some are computed.
+            price_date: cost.filter(|_| tokens.is_multiple_of(3)).map(|_| "2026-01-01".into()),
+            ..SubtaskUsage::default()
+        };
+        let body = Body::SubtaskUsage(used);
+        let step = Step { at: self.at(), events: vec![body], effects: Vec::new() };
+        self.write(&step, 1);
+        let event = self.events.last().unwrap().clone();
+        self.kernel.apply(&event);
+    }
+
+    /// Lets an agent use tokens, and the engine hear of it.
+    pub fn uses(&mut self, session: &SessionId, message: &str, tokens: u64, cost: Option<f64>) -> Vec<Body> {
+        self.record_usage(session, message, tokens, cost);
+        self.give(Input::Report(Report::Alive { session: session.clone() }))
     }
 
     pub fn fold(&self) -> Kernel {
@@ -396,6 +429,9 @@ impl World {
         for (id, delegation) in self.kernel.delegations() {
             let node = self.model.find(&NodeKey::Delegation(id.clone())).and_then(|ix| self.model.get(ix));
             assert_eq!(node.unwrap().status.told(), delegation.status, "{id}");
+            let (told, known) = (node.unwrap().subtree_spend(), delegation.account.spent);
+            assert_eq!((counted(&told.tokens()), told.cost), (known.tokens, known.cost), "{id}");
+            assert_eq!(u64::from(told.unpriced), known.unpriced, "{id}");
             for task in &delegation.tasks {
                 let key = NodeKey::Subtask(id.clone(), task.spec.id.clone());
                 let node = self.model.find(&key).and_then(|ix| self.model.get(ix)).unwrap();

@@ -1,8 +1,12 @@
 //! Controls: each sends exactly its command to exactly its target, or says why it does not.
 
+use quarterdeck::model::budget::Limit;
 use quarterdeck::model::command::{Answer, ApprovedStep, CommandFact, PauseMode, Verb};
-use quarterdeck::model::fact::NodeFact;
+use quarterdeck::model::event::payload::Budget;
+use quarterdeck::model::fact::{NodeFact, StatusReport};
 use quarterdeck::model::key::SourceId;
+use quarterdeck::model::usage::Usd;
+use quarterdeck::model::words::Field;
 use quarterdeck::monitor::app::effect::{Effect, Handover, News};
 use quarterdeck::monitor::app::sent::SentState;
 use quarterdeck::monitor::app::ui::{Layer, View};
@@ -76,7 +80,7 @@ fn a_control_sends_its_command_and_nothing_else(#[case] to: &str, #[case] keys: 
 #[case(DONE, "T", "Only a running agent can be told.")]
 #[case(FOREIGN, "p", "Told by a plain store, which takes no commands from here.")]
 #[case(FOREIGN, "c", "Told by a plain store, which takes no commands from here.")]
-#[case(PAUSED, "+", "It has no deadline.")]
+#[case(PAUSED, "+", "It has neither a deadline nor a budget.")]
 fn what_cannot_be_done_says_why_and_sends_nothing(#[case] to: &str, #[case] keys: &str, #[case] why: &str) {
     let mut deck = deck();
     deck.press(to).press(keys);
@@ -274,6 +278,49 @@ fn a_deadline_is_raised_by_what_is_typed() {
     assert_eq!(commands[0].verb, verb);
 }
 
+/// A delegation that may spend this much, and a step of it that spent some.
+fn budgeted(budget: Budget, spent: u64, word: &'static str) -> Deck {
+    let report = StatusReport { why: Some("budget".into()), ..StatusReport::of(Field::Delegation, word) };
+    Deck::of([
+        delegation("del-a").titled("the task").and(NodeFact::Budgeted(budget)).and(NodeFact::Status(report)),
+        step("del-a", "st-1").titled("works").runs_in("ses-1", 60).spent(spent, 1.2),
+    ])
+}
+
+#[test]
+fn a_budget_that_is_spent_needs_somebody_and_is_raised_by_what_is_typed() {
+    let most = Budget { tokens: Some(50_000), ..Budget::default() };
+    let mut deck = budgeted(most, 52_000, "paused");
+    deck.press("2");
+    let needs = deck.text(120, 40);
+    assert!(
+        needs.contains("spent") && needs.contains("its budget is spent: 52.0K of 50.0K, 104% gone"),
+        "{needs}"
+    );
+    assert!(needs.contains("Waits for you") && needs.contains("raise it"), "{needs}");
+    deck.press("enter");
+    assert!(deck.has_form(), "{}", deck.said());
+    assert!(deck.text(120, 40).contains("Its budget: 52.0K of 50.0K tokens used."), "{}", deck.text(120, 40));
+    deck.type_in("lots").press("enter");
+    assert!(deck.sent().is_empty());
+    assert!(deck.said().contains("write it as 50000, 200k"), "{}", deck.said());
+    deck.press("C-u").type_in("80k").press("enter");
+    let verb = Verb::Raise { tokens: Some(80_000), cost: None, deadline: None, by_ms: None };
+    assert_eq!(deck.commands()[0].verb, verb);
+}
+
+#[test]
+fn a_budget_that_is_near_its_end_is_worth_a_look_and_money_is_typed_with_its_sign() {
+    let most = Budget { cost: Some(Usd::from_dollars(1.4)), ..Budget::default() };
+    let mut deck = budgeted(most, 900, "running");
+    deck.press("2");
+    let needs = deck.text(120, 40);
+    assert!(needs.contains("Worth a look") && needs.contains("$1.20 of $1.40, 85% gone"), "{needs}");
+    deck.press("+").type_in("$5").press("enter");
+    let cost = Some(Usd::from_dollars(5.0));
+    assert_eq!(deck.commands()[0].verb, Verb::Raise { tokens: None, cost, deadline: None, by_ms: None });
+}
+
 #[test]
 fn cancel_asks_the_kernel_what_it_would_touch_and_a_late_answer_is_dropped() {
     let mut deck = deck();
@@ -409,7 +456,12 @@ fn the_palette_takes_what_is_typed_elsewhere(#[case] typed: &str, #[case] handov
 fn the_palette_takes_depth_and_budget_and_sets_the_mode() {
     let mut deck = deck();
     deck.press(":").type_in("/delegate -d 2 -b 900 x").press("enter");
-    let handover = Handover { text: "x".into(), depth: Some(2), budget: Some(900), ..Handover::default() };
+    let handover = Handover {
+        text: "x".into(),
+        depth: Some(2),
+        budget: Some(Limit { tokens: Some(900), cost: None }),
+        ..Handover::default()
+    };
     assert_eq!(deck.effects, [Effect::Delegate(Some(SourceId(0)), Box::new(handover))]);
     deck.effects.clear();
     deck.press(":").type_in("/delegation config --mode=auto").press("enter");

@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 use quarterdeck::decide::plan::{Wanted, plan};
 use quarterdeck::decide::settings::Settings;
 use quarterdeck::decide::task::Task;
+use quarterdeck::model::budget::Limit;
 use quarterdeck::model::command::{Limits, Spec};
 use quarterdeck::model::key::SourceId;
 use quarterdeck::monitor::app::effect::{Effect, Handover, News, Planned, TaskName};
@@ -69,7 +70,7 @@ fn what_is_filled_in_is_planned_and_nothing_of_it_begins() {
         agents: Some(2),
         rounds: None,
         depth: Some(3),
-        budget: Some(50_000),
+        budget: Some(Limit { tokens: Some(50_000), cost: None }),
     };
     assert!(matches!(
         deck.effects.as_slice(),
@@ -82,8 +83,8 @@ fn what_is_filled_in_is_planned_and_nothing_of_it_begins() {
 #[rstest]
 #[case("0", "", "", "How many at once is a number from 1 on.")]
 #[case("", "6", "", "How many levels is a number from 1 to 5.")]
-#[case("", "", "lots", "\"lots\" is no number of tokens such as 50000 or 50k.")]
-#[case("", "", "-5", "\"-5\" is no number of tokens such as 50000 or 50k.")]
+#[case("", "", "lots", "\"lots\" is no number of tokens: write it as 50000, 200k or 1.5m, or money as $2.50")]
+#[case("", "", "-5", "\"-5\" is no number of tokens: write it as 50000, 200k or 1.5m, or money as $2.50")]
 fn a_wrong_limit_is_named_and_nothing_is_asked(
     #[case] agents: &str,
     #[case] depth: &str,
@@ -242,7 +243,7 @@ fn what_could_not_be_delegated_comes_back_as_it_was_filled_in() {
         agents: Some(3),
         rounds: Some(4),
         depth: Some(2),
-        budget: Some(900),
+        budget: Some(Limit { tokens: Some(900), cost: None }),
     };
     let why = "No agent was named\u{1b}[2J".to_owned();
     deck.news(News::NotDelegated { source: Some(SourceId(0)), handover: Box::new(handover.clone()), why });

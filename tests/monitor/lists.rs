@@ -51,6 +51,24 @@ fn a_speed_up_is_work_by_time() {
 }
 
 #[test]
+fn the_quality_of_today_is_the_mean_of_what_was_rated() {
+    let rated =
+        |id: &str, quality| step("del-a", id).is("done").took(100, 90).and(NodeFact::Quality(quality));
+    let mut deck = Deck::of([
+        delegation("del-a").is("running").took(100, 90),
+        rated("st-1", 90.0),
+        rated("st-2", 71.0),
+        step("del-a", "st-3").is("done").took(100, 90),
+        rated("st-4", 0.0).took(100_000, 99_000),
+    ]);
+    let sums = Overview::of(&deck.app.model, now());
+    assert_eq!((sums.rated, sums.quality()), (2, Some(80.5)), "yesterday's is not today's");
+    deck.press("3");
+    assert!(deck.text(120, 40).contains("of 100, on the average of 2 that were rated"));
+    assert_eq!(Overview::of(&Deck::new().app.model, now()).quality(), None);
+}
+
+#[test]
 fn the_overview_keeps_its_columns_apart() {
     let tokens_without_price = || {
         let report = UsageReport {

@@ -16,6 +16,7 @@ mod opencode;
 mod place;
 mod speaks;
 mod talk;
+mod tools;
 mod totals;
 
 #[path = "../support/model_server/mod.rs"]

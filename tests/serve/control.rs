@@ -76,6 +76,30 @@ async fn retry_answers_with_the_step_and_skip_with_how_many_remain() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_budget_stops_a_delegation_and_is_raised() {
+    let deck = Deck::new();
+    let body = r#"{"prompt":"a","agent":"spends","limits":{"tokenBudget":1000,"stepCostBudget":2.5}}"#;
+    let (status, started) = deck.post("/api/delegation/start", body).await;
+    assert_eq!(status, 200, "{started}");
+    let id = started["delegationId"].as_str().unwrap();
+    assert_eq!(started["subtasks"][0]["budget"]["cost"], 2.5, "{started}");
+    let told = deck.until_status(id, "paused").await;
+    assert_eq!((&told["reason"], &told["budget"]["tokens"]), (&"budget".into(), &1000.into()), "{told}");
+    let (status, resumed) = deck.post(&format!("/api/delegation/{id}/resume"), "").await;
+    assert_eq!((status, &resumed["error"]["code"]), (409, &"conflict".into()), "{resumed}");
+    let why = deck.get(&format!("/api/delegation/{id}/subtask/st-1/explain")).await.1;
+    assert!(why["subtasks"][0]["why"].as_str().unwrap().contains("1200 of 1000 tokens"), "{why}");
+    let (status, asked) =
+        deck.post(&format!("/api/delegation/{id}/raise"), r#"{"tokens":5000,"by":"agent:x"}"#).await;
+    assert_eq!(status, 429, "{asked}");
+    let (status, raised) = deck.post(&format!("/api/delegation/{id}/raise"), r#"{"tokens":5000}"#).await;
+    assert_eq!((status, &raised["status"]), (200, &"running".into()), "{raised}");
+    assert!(raised["receipt"]["proof"].as_str().unwrap().ends_with("1 of 1 continued"), "{raised}");
+    fs::write(deck.path("go"), "").unwrap();
+    deck.until_status(id, "done").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_agent_that_asks_is_answered() {
     let deck = Deck::new();
     let id = deck.begin("ask").await;

@@ -39,6 +39,13 @@ command = "echo $$ >> slow.starts; while [ ! -e go ]; do sleep 0.02; done; echo 
 kind = "command"
 command = "trap '' TERM; echo x >> stubborn.starts; while :; do sleep 0.02; done"
 
+[agents.spends]
+kind = "command"
+command = """
+echo '{"quarterdeck":"usage","tokens":{"input":900,"output":300}}'
+while [ ! -e go ]; do sleep 0.02; done
+"""
+
 [agents.fails]
 kind = "command"
 command = "echo x >> tries; exit 7"

@@ -30,7 +30,8 @@ async fn the_settings_have_the_interfaces_shape_and_say_where_each_comes_from() 
         json!({
             "maxDepth": 3, "maxConcurrentAgents": 5, "maxChildren": 7, "tokenBudgetPerChild": 1000,
             "maxTotalTokens": 50000, "subtaskTimeout": 600_000, "delegationTimeout": 3_600_000,
-            "acceptTimeout": 1_800_000,
+            "acceptTimeout": 1_800_000, "maxCostPerChild": null, "maxCost": null, "maxTokensPerDay": null,
+            "maxCostPerDay": null, "maxTokensOverall": null, "maxCostOverall": null,
         })
     );
     let ui = json!({

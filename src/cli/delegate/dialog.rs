@@ -79,7 +79,7 @@ fn assign_named(cast: &Cast, spec: &mut Spec) {
 fn limit(handover: &Handover, limits: &mut Limits) {
     limits.max_concurrent = handover.agents.or(limits.max_concurrent);
     limits.max_depth = handover.depth.or(limits.max_depth);
-    limits.token_budget = handover.budget.or(limits.token_budget);
+    limits.allow(handover.budget.unwrap_or_default());
 }
 
 /// Begins what was planned; returns the delegation's id. Nothing is printed: this is asked from a full screen.

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use super::Driver;
 use crate::config::callbacks::{On, TROUBLE};
 use crate::config::{FILE, Fault};
+use crate::engine::kernel::budget::Stage;
 use crate::model::event::{Body, Event};
 use crate::model::id::Seq;
 use crate::model::text;
@@ -186,6 +187,9 @@ fn on(body: &Body) -> Option<On> {
         Body::Completed(_) => Some(On::Complete),
         Body::Failed(_) => Some(On::Failed),
         Body::Asked(_) | Body::SubtaskReview(_) => Some(On::NeedsMe),
+        Body::BudgetReached(data) if data.level.as_deref() == Some(Stage::Reached.as_str()) => {
+            Some(On::NeedsMe)
+        }
         // Without what was asked for it is told again only because its time moved.
         Body::Proposed(data) if data.spec.is_some() => Some(On::NeedsMe),
         _ => None,

@@ -192,7 +192,10 @@ impl Driver {
             if !self.book.keeping().progress {
                 events.retain(|event| !matches!(event, Body::SubtaskProgress(_) | Body::AgentProgress(_)));
             }
-            let has_ended = events.iter().any(|event| matches!(event, Body::AgentEnded(_)));
+            let is_decisive = |event: &Body| {
+                matches!(event, Body::AgentEnded(_) | Body::SubtaskUsage(_) | Body::AgentUsage(_))
+            };
+            let decides = events.iter().any(is_decisive);
             for limited in news.limits() {
                 self.limited.extend(limited.until.map(|until| (limited.provider.clone(), until)));
             }
@@ -206,8 +209,8 @@ impl Driver {
                 let (session, id, trouble) = (session.clone(), id.clone(), Some(why.to_owned()));
                 self.take(Input::Report(Report::Fed { session, id, trouble }))?;
             }
-            if has_ended {
-                // Somebody may wait for it.
+            if decides {
+                // Somebody may wait for it, or a budget be spent.
                 self.take(Input::Report(Report::Alive { session: session.clone() }))?;
             }
             for asked in std::mem::take(&mut news.questions) {

@@ -1,5 +1,7 @@
 //! What a start and a proposal do to the state: a delegation is there from then on.
 
+use std::collections::BTreeMap;
+
 use crate::model::command::Spec;
 use crate::model::event::payload as p;
 use crate::model::id::{DelegationId, Seq};
@@ -7,6 +9,7 @@ use crate::model::status::StatusWord;
 use crate::model::time::Stamp;
 
 use super::Kernel;
+use super::budget::Account;
 use super::index::{Tally, link};
 use super::spec::expand;
 use super::state::{Clock, Delegation, Parent, Task};
@@ -82,6 +85,9 @@ impl Kernel {
             started: at,
             status: StatusWord::Running,
             cancel: None,
+            broke: false,
+            account: Account::default(),
+            charges: BTreeMap::new(),
             expired: false,
             hold: None,
             clock: Clock { due_ms: plan.and_then(|plan| plan.due_ms), ..Clock::running(deadline) },

@@ -81,6 +81,7 @@ impl Turn<'_> {
         for id in ids {
             self.run_offer_clock(&id);
             self.retell_delegation(&id);
+            self.kernel.brief.unweighed.insert(id);
         }
     }
 

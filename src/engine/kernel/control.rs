@@ -4,6 +4,7 @@
 //! engine does it again for every command that is pending.
 
 mod accept;
+mod allow;
 mod cancel;
 mod pause;
 mod propose;
@@ -27,8 +28,8 @@ use super::spec::{Code, Refusal};
 use super::state::{Delegation, Pending, Task, digest};
 use super::{Kernel, Turn};
 
+pub(super) use allow::asked;
 pub(super) use pause::turn;
-use raise::raise_proof;
 pub use say::OPEN_QUESTIONS;
 
 /// A delegation, and the one of its steps that is meant.
@@ -75,7 +76,10 @@ impl Turn<'_> {
             }
             Verb::Retry { .. } => self.carry_out_retry(&command),
             Verb::Accept { reason } => self.carry_out_accept(&command, reason.as_ref()),
-            Verb::Raise { deadline, by_ms, .. } => self.carry_out_raise(&command, *deadline, *by_ms),
+            Verb::Raise { deadline, by_ms, .. } => match asked(&command.verb) {
+                Some(asked) => self.carry_out_allow(&command, asked),
+                None => self.carry_out_raise(&command, *deadline, *by_ms),
+            },
             Verb::Answer { question_id, answer } => self.carry_out_answer(&command, question_id, answer),
             Verb::Tell { text } => self.carry_out_tell(&command, text),
             Verb::SetModel { model } => self.carry_out_model(&command, model),
@@ -127,8 +131,8 @@ impl Turn<'_> {
                 return;
             }
             Verb::Raise { .. } => {
-                let Some(proof) = raise_proof(&pending.proofs) else {
-                    let gone = Refusal::new(Code::Gone, "It ended before its deadline could move.");
+                let Some(proof) = self.kernel.proof_of_raise(pending) else {
+                    let gone = Refusal::new(Code::Gone, "It ended before it could be raised.");
                     self.refuse(&command, gone);
                     return;
                 };
@@ -301,7 +305,10 @@ impl Kernel {
             Verb::Retry { .. } => self.check_retry(command),
             Verb::Skip { .. } => self.check_skip(command),
             Verb::Accept { .. } => self.check_accept(command),
-            Verb::Raise { deadline, by_ms, .. } => self.check_raise(command, *deadline, *by_ms),
+            Verb::Raise { deadline, by_ms, .. } => match asked(&command.verb) {
+                Some(asked) => self.check_allow(command, asked),
+                None => self.check_raise(command, *deadline, *by_ms),
+            },
             Verb::Answer { question_id, .. } => self.check_answer(command, question_id),
             Verb::Tell { .. } => self.check_tell(command),
             Verb::SetModel { model } => self.check_model(command, model),

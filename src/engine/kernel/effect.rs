@@ -111,6 +111,8 @@ pub enum TimerKey {
     Delegation(DelegationId),
     /// An offer was not accepted in time.
     Offer(DelegationId),
+    /// A new day has a new budget.
+    Day,
     /// What a lost session left behind, and could not be ended, is looked for again.
     Sweep(SessionId),
 }
@@ -122,6 +124,7 @@ impl fmt::Display for TimerKey {
             Self::Retry(delegation, subtask) => write!(f, "retry of {delegation}/{subtask}"),
             Self::Delegation(delegation) => write!(f, "deadline of {delegation}"),
             Self::Offer(delegation) => write!(f, "end of the offer {delegation}"),
+            Self::Day => f.write_str("end of the day"),
             Self::Sweep(session) => write!(f, "next look for what {session} left"),
         }
     }

@@ -42,6 +42,13 @@ pub enum Why {
         delegation: DelegationId,
         subtask: Option<SubtaskId>,
     },
+    /// A budget is spent.
+    Broke {
+        /// Which, and how much of it.
+        why: String,
+        /// Whether it runs, and stands still for it.
+        frozen: bool,
+    },
     RetryIn {
         ms: u64,
         /// What the last try failed of, if that is known.
@@ -91,6 +98,8 @@ impl fmt::Display for Why {
             Self::HeldByPause { delegation, subtask: Some(subtask) } => {
                 write!(f, "held by pause of {subtask} of {delegation}")
             }
+            Self::Broke { why, frozen: true } => write!(f, "frozen: {why}"),
+            Self::Broke { why, frozen: false } => write!(f, "held: {why}"),
             Self::RetryIn { ms, why: None } => write!(f, "retry in {} s", ms.div_ceil(1000)),
             Self::RetryIn { ms, why: Some(why) } => write!(f, "retry in {} s: {why}", ms.div_ceil(1000)),
             Self::WaitsBelow { delegation } => {
@@ -141,10 +150,20 @@ impl Kernel {
                 let why = task.error.clone().filter(|_| task.has_failed() || *how == StatusWord::Skipped);
                 Why::Ended { how: *how, why }
             }
+            State::Live(session) if session.frozen && session.broke => {
+                let why = self.why_broke(delegation, index).unwrap_or_else(|| "goes on".into());
+                Why::Broke { why, frozen: true }
+            }
             State::Live(_) => why_live(task),
             State::Review => Why::Review { why: task.error.clone() },
             State::Queued | State::Backoff { .. } => self.why_not(delegation, index, task, now),
         })
+    }
+
+    fn why_broke(&self, delegation: &Delegation, index: u32) -> Option<String> {
+        let broke = self.broke(delegation, Some(index))?;
+        let help = self.broke_help(&broke);
+        Some(format!("{}. {}", self.broke_words(&broke), help.trim_end_matches('.')))
     }
 
     fn why_not(&self, delegation: &Delegation, index: u32, task: &Task, now: Stamp) -> Why {
@@ -163,6 +182,9 @@ impl Kernel {
         }
         if let Some((delegation, subtask)) = self.holder(delegation) {
             return Why::HeldByPause { delegation, subtask };
+        }
+        if let Some(why) = self.why_broke(delegation, index) {
+            return Why::Broke { why, frozen: false };
         }
         if let State::Backoff { until } = &task.state
             && !task.ripe

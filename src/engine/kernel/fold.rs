@@ -1,5 +1,6 @@
 //! What each event does to the state: the only place that changes it.
 
+use crate::model::budget::BUDGET;
 use crate::model::command::{PauseMode, Verb};
 use crate::model::event::payload::{self as p, Proof};
 use crate::model::event::{Body, Event};
@@ -31,6 +32,8 @@ impl Kernel {
     pub fn apply(&mut self, event: &Event) {
         self.seq = event.seq;
         let last = self.at;
+        // Before it is taken in: what ends with it is still found.
+        self.unweigh(&event.body);
         self.at = Some(self.at.map_or(event.at, |last| last.max(event.at)));
         match &event.body {
             Body::Proposed(data) => self.proposed(data, event.seq, event.at),
@@ -56,6 +59,7 @@ impl Kernel {
                 }
                 self.refresh_below(&data.delegation_id);
             }
+            Body::BudgetReached(data) => self.budget_told(data),
             Body::Archived(data) => self.archived(&data.delegation_id),
             Body::SessionIntended(data) => self.intended(data),
             Body::SessionStarted(data) => self.session_started(data),
@@ -70,6 +74,8 @@ impl Kernel {
             Body::SettingsChanged(data) => self.settings(data),
             Body::HookRecorded(data) => self.hooked(&data.id),
             Body::EngineStarted(data) => self.engine_started(data.boot_id.as_ref(), last, event.at),
+            Body::SubtaskUsage(data) => self.charge_step(data, event.at),
+            Body::AgentUsage(data) => self.charge_agent(data, event.at),
             body => self.apply_subtask(body),
         }
     }
@@ -139,6 +145,7 @@ impl Kernel {
             delegation.offer_until = None;
         }
         delegation.status = word;
+        delegation.broke = word == StatusWord::Paused && data.reason.as_deref() == Some(BUDGET);
         delegation.epoch += 1;
         let paused = word == StatusWord::Paused;
         delegation.clock = Clock {
@@ -214,7 +221,9 @@ impl Kernel {
                 pending.waits.insert(data.session_id.clone());
             }
         }
+        let at = self.at;
         let Some(task) = self.task_mut(&id, index) else { return };
+        task.account.since = task.account.since.or(at);
         task.attempt = data.attempt.unwrap_or_else(|| task.next_attempt());
         task.ripe = false;
         (task.report, task.rejection) = (None, None);
@@ -223,6 +232,7 @@ impl Kernel {
             id: data.session_id.clone(),
             phase: Phase::Intended,
             frozen: false,
+            broke: false,
             stop: None,
             channel: false,
             clock: Clock::default(),
@@ -320,6 +330,7 @@ impl Kernel {
         let Some(task) = self.task_mut(&id, index) else { return };
         let Some(session) = task.session_mut() else { return };
         session.frozen = frozen;
+        session.broke = frozen && data.reason.as_deref() == Some(BUDGET);
         session.clock = if data.remaining_ms.is_some() {
             Clock::standing(data.remaining_ms)
         } else {
@@ -330,7 +341,7 @@ impl Kernel {
         let Some(pending) = data.command_id.as_ref().and_then(|command| self.pending.get_mut(command)) else {
             return;
         };
-        let raises = matches!(pending.command.verb, Verb::Raise { .. });
+        let raises = matches!(pending.command.verb, Verb::Raise { tokens: None, cost: None, .. });
         let did = match frozen {
             _ if raises => RAISED,
             true => "frozen",
@@ -468,6 +479,7 @@ impl Kernel {
         self.brief.expired.remove(session);
         self.brief.stopped.remove(session);
         self.brief.sweeping.remove(session);
+        self.brief.budget_orders.remove(session);
     }
 }
 

@@ -4,7 +4,9 @@
 
 use serde_json::Value;
 
+use super::budget::Limit;
 use super::spec::{Code, Refusal};
+use crate::config::Effective;
 use crate::config::decide::{deciding, of_told};
 use crate::decide::mode::Asker;
 use crate::decide::settings::Settings;
@@ -16,6 +18,9 @@ pub struct Governing {
     pub settings: Settings,
     /// How long a proposal waits for a person.
     pub accept_ms: u64,
+    /// What all delegations together may spend on a day, and ever.
+    pub per_day: Limit,
+    pub overall: Limit,
     /// Whether decisions are written to the journal as events of their own.
     pub logs_decisions: bool,
 }
@@ -32,10 +37,23 @@ impl Governing {
         let effective = of_told(told);
         Self {
             settings: deciding(&effective),
+            per_day: limit(&effective, "limits.maxTokensPerDay", "limits.maxCostPerDay"),
+            overall: limit(&effective, "limits.maxTokensOverall", "limits.maxCostOverall"),
             accept_ms: effective.whole("limits.acceptTimeout"),
             logs_decisions: effective.switch("logging.logDecisions"),
         }
     }
+}
+
+impl Governing {
+    /// Returns whether all delegations together are limited.
+    pub(super) fn limits_all(&self) -> bool {
+        self.per_day.is_set() || self.overall.is_set()
+    }
+}
+
+fn limit(effective: &Effective, tokens: &str, cost: &str) -> Limit {
+    Limit { tokens: effective.set_whole(tokens), cost: effective.money(cost) }
 }
 
 /// Returns who asks for something.

@@ -9,6 +9,7 @@ use crate::model::id::{CommandId, DelegationId, SessionId};
 use crate::model::time::Stamp;
 
 use super::Kernel;
+use super::control::asked;
 use super::state::{CommandOutcome, Known, Pending, Stop, Task, digest};
 
 /// So many commands are remembered for certain.
@@ -107,6 +108,7 @@ impl Kernel {
         match &command.verb {
             Verb::Pause { mode } => {
                 self.set_hold(command, Some(*mode));
+                self.release_raises();
             }
             Verb::Resume => {
                 self.set_hold(command, None);
@@ -137,6 +139,8 @@ impl Kernel {
             Verb::Tell { .. } | Verb::SetModel { .. } | Verb::CancelAgent { .. } => {
                 return self.one_session(command, |_| true);
             }
+            // Who goes on for a raised budget is known when it is raised.
+            Verb::Raise { .. } if asked(&command.verb).is_some() => return BTreeSet::new(),
             Verb::Raise { .. } => return self.timed_hosts(command),
             Verb::Start { .. }
             | Verb::Retry { .. }
@@ -153,7 +157,15 @@ impl Kernel {
             self.refresh_below(id);
         }
         self.refresh_below(&command.delegation_id);
-        reach.sessions.into_iter().map(|(session, ..)| session).collect()
+        let resumes = matches!(command.verb, Verb::Resume);
+        let waits = reach.sessions.into_iter();
+        // Nobody's resume lets something go on whose budget is spent.
+        let waits = waits.filter(|(_, id, index)| !(resumes && self.is_broke(id, *index)));
+        waits.map(|(session, ..)| session).collect()
+    }
+
+    fn is_broke(&self, id: &DelegationId, index: u32) -> bool {
+        self.delegations.get(id).is_some_and(|delegation| self.broke(delegation, Some(index)).is_some())
     }
 
     /// Returns everything that a command is about.

@@ -71,7 +71,11 @@ impl Mark {
         let startable = waits && task.unmet == 0;
         Self {
             live,
-            ready: startable && ripe && task.hold.is_none() && !live_children,
+            ready: startable
+                && ripe
+                && task.hold.is_none()
+                && task.account.reached().is_none()
+                && !live_children,
             busy: live && !live_children,
             open: !ended,
             unblocked: startable || is_for_review,
@@ -158,6 +162,7 @@ impl Kernel {
             && !delegation.is_ended()
             && delegation.proposal.is_none()
             && self.holder(delegation).is_none()
+            && self.broke(delegation, None).is_none()
             && !self.is_stopping(delegation)
     }
 

@@ -6,6 +6,7 @@ use crate::model::command::{Command, Verb};
 use crate::model::id::{DelegationId, SessionId, SubtaskId};
 
 use super::Kernel;
+use super::control::asked;
 use super::spec::Refusal;
 
 /// Every node and session that a command would touch.
@@ -34,6 +35,9 @@ impl Kernel {
             let steps = self.approved_steps(command).into_iter();
             preview.subtasks.extend(steps.map(|step| (command.delegation_id.clone(), step)));
             return Ok(preview);
+        }
+        if asked(&command.verb).is_some() {
+            return Ok(self.preview_allow(command));
         }
         if matches!(command.verb, Verb::Raise { .. }) {
             return Ok(self.preview_raise(command));

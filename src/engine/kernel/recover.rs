@@ -10,6 +10,7 @@ use super::state::{Phase, State, Task};
 
 impl Turn<'_> {
     pub(super) fn recover(&mut self, observed: Vec<(SessionId, Observed)>) {
+        self.kernel.unweigh_all();
         let mut observed: BTreeMap<SessionId, Observed> = observed.into_iter().collect();
         for session in self.kernel.expected() {
             // Nobody can say that it does not run: it is looked for.

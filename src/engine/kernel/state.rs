@@ -8,11 +8,12 @@ use serde_json::Value;
 use crate::model::command::{Command, Limits, PauseMode, Spec, StepSpec};
 use crate::model::event::payload::Proof;
 use crate::model::handoff::{Handoff, Outcome};
-use crate::model::id::{DelegationId, QuestionId, SessionId, SubtaskId, TaskId};
+use crate::model::id::{CommandId, DelegationId, QuestionId, SessionId, SubtaskId, TaskId};
 use crate::model::status::StatusWord;
 use crate::model::time::Stamp;
 use crate::model::worktree::{Isolation, WorkTree};
 
+use super::budget::{Account, Charge};
 use super::index::{Mark, Tally};
 use super::input::Cli;
 
@@ -48,6 +49,15 @@ pub struct Delegation {
     pub status: StatusWord,
     /// Somebody cancelled it, with all below.
     pub cancel: Option<Stop>,
+    /// It stands still, since a budget is spent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub broke: bool,
+    /// What it spent with all below it.
+    #[serde(default, skip_serializing_if = "Account::is_default")]
+    pub account: Account,
+    /// The messages that were charged, each by its id.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub charges: BTreeMap<String, Charge>,
     /// Its time was up.
     pub expired: bool,
     pub hold: Option<PauseMode>,
@@ -146,6 +156,9 @@ pub struct Task {
     /// Where it works, once it has begun; what became of what it changed there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<Box<WorkTree>>,
+    /// What it spent with all below it.
+    #[serde(default, skip_serializing_if = "Account::is_default")]
+    pub account: Account,
     /// Grows with each turn, so that a timer set before it is known to be late.
     pub epoch: u64,
     #[serde(skip)]
@@ -183,6 +196,9 @@ pub struct Session {
     pub id: SessionId,
     pub phase: Phase,
     pub frozen: bool,
+    /// It is frozen for a budget, and not by somebody.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub broke: bool,
     /// It is ended on purpose, and this is what its step then is.
     pub stop: Option<Stop>,
     pub channel: bool,
@@ -290,6 +306,10 @@ pub struct Brief {
     pub expired: BTreeSet<SessionId>,
     /// Sessions that were ordered to end without a command.
     pub stopped: BTreeSet<SessionId>,
+    /// Delegations whose budgets must be looked at.
+    pub unweighed: BTreeSet<DelegationId>,
+    /// Orders that budgets gave, until they are answered.
+    pub budget_orders: BTreeMap<SessionId, CommandId>,
     /// Ended or lost sessions whose processes are looked for, with what to say then.
     pub sweeping: BTreeMap<SessionId, Sweeping>,
 }
@@ -353,6 +373,7 @@ impl Task {
             with_failure: false,
             cli: None,
             tree: None,
+            account: Account::default(),
             epoch: 0,
             dependants: Vec::new(),
             unmet: 0,

@@ -137,11 +137,9 @@ impl Model {
 /// what was computed, and of two of a kind the larger is right, as of its tokens.
 fn dearer(known: &Spent, fresh: &Spent) -> (Option<Usd>, bool) {
     let own = |entry: &Spent| entry.cost.filter(|_| !entry.by_table);
-    match own(known).max(own(fresh)) {
-        Some(own) => (Some(own), false),
-        None => {
-            let computed = known.cost.max(fresh.cost);
-            (computed, computed.is_some())
-        }
+    if let Some(own) = own(known).max(own(fresh)) {
+        return (Some(own), false);
     }
+    let computed = known.cost.max(fresh.cost);
+    (computed, computed.is_some())
 }

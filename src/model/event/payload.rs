@@ -108,8 +108,13 @@ payloads! {
         delegation_id: DelegationId;
         task_id: TaskId, error: String, failed_subtasks: u32, completed_subtasks: u32,
     }
-    /// `delegation:budget`
-    BudgetReached { delegation_id: DelegationId; level: String, budget: Budget, tokens_used: u64, cost: Usd }
+    /// `delegation:budget`: a limit is near or reached, cannot be checked, or was raised; `level` says which. `scope` is
+    /// `day` or `overall` where it is the limit of all delegations together, `forecast` when it is reached at this pace
+    BudgetReached {
+        delegation_id: DelegationId;
+        level: String, subtask_id: SubtaskId, scope: String, budget: Budget, tokens_used: u64, cost: Usd,
+        unpriced: u64, forecast: Stamp, reason: String, by: String, command_id: CommandId,
+    }
     /// `delegation:rolled-back`
     RolledBack { delegation_id: DelegationId; reason: String, subtasks: Vec<SubtaskId> }
 

@@ -8,6 +8,7 @@ pub mod delegate;
 pub mod failure;
 pub mod offers;
 pub mod proposal;
+mod raise;
 
 use std::borrow::Cow;
 

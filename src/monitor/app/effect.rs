@@ -10,6 +10,7 @@ use crate::agent::log::Entry;
 use crate::config::Layer;
 use crate::config::keys::Key;
 use crate::control::{Control, Held, Signal, Signalled, Target};
+use crate::model::budget::Limit;
 use crate::model::command::{Command, Spec};
 use crate::model::id::{AgentId, CommandId, SessionId};
 use crate::model::key::SourceId;
@@ -145,8 +146,8 @@ pub struct Handover {
     pub rounds: Option<u32>,
     /// How many levels it may have.
     pub depth: Option<u32>,
-    /// The tokens that it may use.
-    pub budget: Option<u64>,
+    /// What it may spend.
+    pub budget: Option<Limit>,
 }
 
 /// What would be started, and who could be asked for a better plan.

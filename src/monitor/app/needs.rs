@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::model::budget::{BUDGET, Limit, WARN_AT, counted};
 use crate::model::delta::Delta;
 use crate::model::key::NodeKey;
-use crate::model::node::Node;
+use crate::model::node::{Node, NodeKind};
 use crate::model::status::{Ending, Status, StatusWord, Trouble};
 use crate::model::time::Stamp;
 use crate::model::worktree::WorkTree;
@@ -20,13 +21,15 @@ pub enum Need {
     Approval,
     /// Its result waits to be looked at.
     Review,
+    /// Its budget is spent: it stands still until somebody raises it.
+    Spent,
     /// It cannot go on by itself.
     Blocked,
     /// It failed, and nobody has dealt with it.
     Failure,
     /// Past its deadline.
     Overdue,
-    /// It has spent what it may, or nearly.
+    /// It has nearly spent what it may.
     Budget,
     /// No sign of life.
     Silence,
@@ -34,10 +37,11 @@ pub enum Need {
 
 impl Need {
     /// All of them, the most urgent first.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Question,
         Self::Approval,
         Self::Review,
+        Self::Spent,
         Self::Blocked,
         Self::Failure,
         Self::Overdue,
@@ -51,6 +55,7 @@ impl Need {
             Self::Question => "asks",
             Self::Approval => "proposed",
             Self::Review => "review",
+            Self::Spent => "spent",
             Self::Blocked => "blocked",
             Self::Failure => "failed",
             Self::Overdue => "overdue",
@@ -72,6 +77,9 @@ impl Need {
         match &node.status {
             Status::Offered { lapsed: None } => Some(Self::Approval),
             Status::Review { .. } => Some(Self::Review),
+            Status::Paused { why: Some(why) } if **why == *BUDGET => {
+                return holds(model, node).then_some(Self::Spent);
+            }
             Status::Blocked { .. } => Some(Self::Blocked),
             Status::Ended { how: Ending::Failed { .. } | Ending::TimedOut, .. }
                 if !is_told_below(model, node) && !is_past(node) =>
@@ -106,16 +114,24 @@ fn is_past(node: &Node) -> bool {
 }
 
 fn is_nearly_spent(node: &Node) -> bool {
-    let Some(budget) = node.more().and_then(|more| more.budget.as_ref()) else { return false };
-    let spent = node.subtree_spend();
-    let is_near = |spent: u64, limit: u64| limit > 0 && u128::from(spent) * 100 >= u128::from(limit) * NEARLY;
-    let money = budget.cost.map(|limit| (spent.cost.0.unsigned_abs(), limit.0.unsigned_abs()));
-    let tokens = budget.tokens.map(|limit| (spent.tokens().total(), limit));
-    !node.status.is_ended() && tokens.into_iter().chain(money).any(|(spent, limit)| is_near(spent, limit))
+    !node.status.is_ended() && gone(node) >= WARN_AT
 }
 
-/// A budget that is spent to this many percent is worth a look.
-const NEARLY: u128 = 90;
+/// Returns whether it is its own budget that it stands still for, or that of all together: what only hangs below
+/// such a one needs nobody.
+fn holds(model: &Model, node: &Node) -> bool {
+    let above = std::iter::successors(node.parent(), |ix| model.get(*ix)?.parent());
+    let mut above = above.filter_map(|ix| model.get(ix));
+    gone(node) >= 100
+        || node.kind == NodeKind::Delegation && !above.any(|above| above.kind == NodeKind::Delegation)
+}
+
+/// Returns how many hundredths of its own budget are spent.
+fn gone(node: &Node) -> u64 {
+    let Some(budget) = node.more().and_then(|more| more.budget.as_ref()) else { return 0 };
+    let spent = node.subtree_spend();
+    Limit::from(budget).percent(counted(&spent.tokens()), spent.cost)
+}
 
 /// All nodes that need somebody, the most urgent first, then those that have waited longest.
 #[derive(Debug, Clone, Default)]

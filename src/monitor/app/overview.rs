@@ -29,6 +29,9 @@ pub struct Overview {
     /// took in all.
     pub worked: Duration,
     pub wall: Duration,
+    /// What the results of today's steps were found to be worth, added up, and of how many that is.
+    pub worth: f64,
+    pub rated: u32,
     pub by_agent: Vec<Share>,
     pub by_model: Vec<Share>,
     /// The steps and agents that work now, the latest sign of life first.
@@ -65,6 +68,10 @@ impl Overview {
             if node.kind == NodeKind::Delegation {
                 sum.delegation(model, ix, node, now);
                 continue;
+            }
+            if let Some(quality) = node.more().and_then(|more| more.quality).filter(|_| is_new) {
+                sum.worth += quality;
+                sum.rated += 1;
             }
             if is_new && is_run(node) {
                 add(&mut agents, node.agent.as_deref(), node);
@@ -111,6 +118,11 @@ impl Overview {
                 self.wall += wall;
             }
         }
+    }
+
+    /// Returns what a result of today was worth on the average, of a hundred.
+    pub fn quality(&self) -> Option<f64> {
+        (self.rated > 0).then(|| self.worth / f64::from(self.rated))
     }
 
     /// Returns how many times faster it went than one step after another.

@@ -99,7 +99,7 @@ actions! {
         Answer "answer" "answer the agent's question",
         Tell "tell" "tell the agent a sentence",
         Accept "accept" "accept the result as it is",
-        Raise "raise" "raise the deadline",
+        Raise "raise" "raise the budget or the deadline",
         Attach "attach" "open the agent's own program on this session, and come back",
         Diff "diff" "show what it changed",
         Settle "settle" "merge, keep or discard what it changed in its own work tree",

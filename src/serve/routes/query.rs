@@ -69,6 +69,7 @@ pub(super) async fn one(State(api): State<Api>, Path(id): Path<String>) -> Resul
         told.insert("metrics".into(), metrics);
         told.insert("endedAt".into(), json!(node.clocks.ended));
         told.insert("reason".into(), json!(node.status.why()));
+        told.insert("budget".into(), json!(node.more().and_then(|more| more.budget.as_ref())));
         Ok::<_, Problem>(told)
     });
     match found.await? {

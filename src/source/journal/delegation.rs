@@ -81,11 +81,12 @@ impl Teller<'_> {
     }
 
     pub(super) fn budget_reached(&mut self, data: p::BudgetReached, name: &'static str) {
-        let keys = Keys::from(target(&data.delegation_id, None));
-        if let Some(budget) = data.budget {
+        let keys = Keys::from(target(&data.delegation_id, data.subtask_id.as_ref()));
+        // What all delegations together may spend is no limit of this one.
+        if let Some(budget) = data.budget.filter(|_| data.scope.is_none()) {
             self.node(keys.clone(), NodeFact::Budgeted(budget));
         }
-        self.happened(&keys, name, data.level.map(Into::into));
+        self.happened(&keys, name, data.reason.or(data.level).map(Into::into));
     }
 
     pub(super) fn rolled_back(&mut self, data: p::RolledBack, name: &'static str) {
@@ -153,6 +154,9 @@ impl Teller<'_> {
             ..Description::default()
         };
         self.node(keys.clone(), NodeFact::Described(Box::new(description)));
+        if let Some(budget) = spec.budget {
+            self.node(keys.clone(), NodeFact::Budgeted(budget));
+        }
         self.node(keys, NodeFact::Status(report(Field::Task, "queued", None, None)));
     }
 }

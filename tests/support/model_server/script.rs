@@ -92,13 +92,13 @@ pub struct Picked {
 pub fn pick(turns: &[Turn]) -> Picked {
     let scripted = turns.iter().enumerate().rev().filter(|(_, turn)| turn.who == Who::User);
     let parsed = scripted.filter_map(|(at, turn)| Some((at, parse(&turn.text)?, turn.text.clone())));
-    let parsed: Vec<_> = parsed.collect();
+    let mut parsed: Vec<_> = parsed.collect();
     // What only speaks of an earlier prompt has its script in quotes.
-    let is_read = |(_, (steps, _), _): &&(usize, (Result<Vec<Step>, String>, String), String)| steps.is_ok();
-    let found = parsed.iter().find(is_read).or(parsed.first()).cloned();
-    let Some((at, (steps, task), whole)) = found else {
+    let chosen = parsed.iter().position(|(_, script, _)| script.steps.is_ok()).unwrap_or(0);
+    if parsed.is_empty() {
         return Picked { step: said("Done."), index: 0, task: String::new(), whole: String::new() };
-    };
+    }
+    let (at, Script { steps, task }, whole) = parsed.swap_remove(chosen);
     // A script that cannot be read is a mistake of the test, and must not look like an answer.
     let steps = steps.unwrap_or_else(|rest| vec![said(&format!("the script cannot be read: {rest}"))]);
     let (mut index, mut before) = (0, Who::User);
@@ -121,22 +121,28 @@ fn said(text: &str) -> Step {
     Step { text: text.into(), ..Step::default() }
 }
 
-/// Returns the script of a text, and what stands before it in its line: programs put reminders of their own before.
-fn parse(text: &str) -> Option<(Result<Vec<Step>, String>, String)> {
+/// What a prompt carries.
+struct Script {
+    /// The steps, or what cannot be read as such.
+    steps: Result<Vec<Step>, String>,
+    /// What stands before it in its line: programs put reminders of their own before.
+    task: String,
+}
+
+/// Returns the script of a text. The prompt may be told twice: as it is, and in quotes as part of something else.
+fn parse(text: &str) -> Option<Script> {
     let read = |text: &str| serde_json::Deserializer::from_str(text).into_iter().next()?.ok();
-    let (mut from, mut unread) = (0, None);
-    // The prompt may be told twice: once as it is, and once in quotes as part of something else.
-    while let Some(at) = text[from..].find(MARK).map(|at| from + at) {
-        let (task, rest) = (text[..at].lines().last().unwrap_or_default(), &text[at + MARK.len()..]);
-        let unquoted = rest.replace("\\\"", "\"");
-        if let Some(steps) = read(rest).or_else(|| read(&unquoted)) {
-            return Some((Ok(steps), task.trim().into()));
+    let (mut left, mut unread) = (text, None);
+    while let Some((before, after)) = left.split_once(MARK) {
+        let task = || before.lines().last().unwrap_or_default().trim().to_owned();
+        let unquoted = after.replace("\\\"", "\"");
+        if let Some(steps) = read(after).or_else(|| read(&unquoted)) {
+            return Some(Script { steps: Ok(steps), task: task() });
         }
-        unread.get_or_insert_with(|| (rest.to_owned(), task.trim().to_owned()));
-        from = at + MARK.len();
+        unread.get_or_insert_with(|| Script { steps: Err(after.to_owned()), task: task() });
+        left = after;
     }
-    let (rest, task) = unread?;
-    Some((Err(rest), task))
+    unread
 }
 
 impl Step {

@@ -3,6 +3,7 @@
 //! A hold is in force from the moment that the pause is accepted. A delegation is told to be paused when the
 //! last of its agents is proven still; it is told to run again as soon as a resume is accepted.
 
+use crate::model::budget::BUDGET;
 use crate::model::command::{Command, PauseMode};
 use crate::model::event::{Body, payload as p};
 use crate::model::id::{CommandId, DelegationId};
@@ -55,6 +56,10 @@ impl Kernel {
             }
             Some((_, task)) => (task.spec.id.as_str(), task.hold, self.holder(delegation)),
         };
+        if let Some(broke) = self.broke(delegation, task.map(|(index, _)| index)) {
+            let (why, help) = (self.broke_words(&broke), self.broke_help(&broke));
+            return Err(conflict(format!("{name} stands still: {why}.\n{help}")));
+        }
         if let Some((id, step)) = above {
             let held = step.map_or_else(|| id.to_string(), |step| format!("{step} of {id}"));
             return Err(conflict(format!("{name} is held by the pause of {held}\nResume that instead.")));
@@ -65,7 +70,8 @@ impl Kernel {
             delegation.hold.is_some() || delegation.tally.held > 0 || delegation.status == StatusWord::Paused
         });
         let frozen = reach.sessions.iter().any(|(_, id, index)| {
-            self.task(id, *index).and_then(Task::session).is_some_and(|session| session.frozen)
+            let session = self.task(id, *index).and_then(Task::session);
+            session.is_some_and(|session| session.frozen && !session.broke)
         });
         if own.is_none() && !held_below && !frozen {
             return Err(conflict(format!("{name} is not paused.")));
@@ -136,27 +142,40 @@ impl Turn<'_> {
         self.kernel.task(&at.delegation, at.index)?.session()
     }
 
+    /// Returns whether an order was given for a budget, and takes it as answered.
+    fn is_budgets(&mut self, at: &Place, order: &CommandId) -> bool {
+        let orders = &mut self.kernel.brief.budget_orders;
+        let is_it = orders.get(&at.session) == Some(order);
+        if is_it {
+            orders.remove(&at.session);
+        }
+        is_it
+    }
+
     fn is_waited_for(&self, at: &Place, order: &CommandId) -> bool {
         self.kernel.pending.get(order).is_some_and(|pending| pending.waits.contains(&at.session))
     }
 
     pub(in super::super) fn froze(&mut self, at: &Place, order: CommandId, pids: Vec<u32>) {
         let Some(session) = self.session(at) else { return };
-        let clock = session.clock;
-        if !self.is_waited_for(at, &order) {
+        let (clock, was_frozen) = (session.clock, session.frozen);
+        let is_budgets = self.is_budgets(at, &order) && !was_frozen;
+        if !is_budgets && !self.is_waited_for(at, &order) {
             // A new engine reads every answer again, and a pause that a resume made void is not told.
             return;
         }
         let remaining_ms = self.left_of(&at.session, clock);
         self.kernel.brief.due.remove(&at.session);
-        let turn = turn(at, Some(order), pids, Clock::standing(remaining_ms));
-        self.emit(Body::SubtaskPaused(turn));
+        let (order, reason) = if is_budgets { (None, Some(BUDGET.to_owned())) } else { (Some(order), None) };
+        let turn = turn(at, order, pids, Clock::standing(remaining_ms));
+        self.emit(Body::SubtaskPaused(p::SubtaskTurn { reason, ..turn }));
     }
 
     pub(in super::super) fn continued(&mut self, at: &Place, order: CommandId, pids: Vec<u32>) {
         let Some(session) = self.session(at) else { return };
-        let (clock, asks) = (session.clock, !session.questions.is_empty());
-        if !self.is_waited_for(at, &order) {
+        let (clock, asks, is_frozen) = (session.clock, !session.questions.is_empty(), session.frozen);
+        let is_budgets = self.is_budgets(at, &order) && is_frozen;
+        if !is_budgets && !self.is_waited_for(at, &order) {
             return;
         }
         let left = self.left_of(&at.session, clock);

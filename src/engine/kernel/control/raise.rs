@@ -29,8 +29,8 @@ impl Kernel {
     ) -> Result<(), Refusal> {
         let (delegation, task) = self.target(command)?;
         if deadline.is_none() && by_ms.is_none() {
-            let reason = "This engine keeps no budgets yet.\nGive a deadline.";
-            return Err(Refusal::new(Code::Unsupported, reason));
+            let reason = "There is nothing to raise.\nGive tokens, cost or a deadline.";
+            return Err(Refusal::new(Code::Invalid, reason));
         }
         self.check_not_stopping(delegation)?;
         let (name, word, over) = match task {

@@ -33,6 +33,7 @@ impl Kernel {
         }
         expand(spec)?;
         let stance = self.stance(spec)?;
+        self.check_budget(spec)?;
         self.check_rules(spec, &stance)?;
         match self.opening(command, spec, stance.depth).0 {
             Course::Refuse { why } => {
@@ -40,6 +41,20 @@ impl Kernel {
                 Err(Refusal::new(Code::Limit, reason))
             }
             Course::Start { .. } | Course::Propose { .. } => Ok(()),
+        }
+    }
+
+    /// Refuses to hand on from something whose budget is spent.
+    fn check_budget(&self, spec: &Spec) -> Result<(), Refusal> {
+        let above =
+            spec.parent.as_ref().and_then(|above| self.place(&above.delegation_id, &above.subtask_id));
+        let broke = above.and_then(|(id, index)| self.broke(self.delegations.get(&id)?, Some(index)));
+        match broke {
+            Some(broke) => {
+                let (why, help) = (self.broke_words(&broke), self.broke_help(&broke));
+                Err(Refusal::new(Code::Limit, format!("It cannot hand on: {why}.\n{help}")))
+            }
+            None => Ok(()),
         }
     }
 
@@ -225,15 +240,20 @@ fn beginning(id: &DelegationId, mut spec: Spec, stance: Stance, tick: Tick, acce
 /// Returns what is told of a plan, however it begins.
 fn plan(spec: &mut Spec, steps: &[StepSpec], stance: &Stance) -> p::Plan {
     let decision = spec.decision.take();
-    let tokens = spec.limits.token_budget;
+    let (budget, of_step) = (spec.limits.budget().budget(), spec.limits.step_budget().budget());
     p::Plan {
         title: spec.title.clone(),
         parent_delegation_id: spec.parent.as_ref().map(|above| above.delegation_id.clone()),
         parent_subtask_id: spec.parent.as_ref().map(|above| above.subtask_id.clone()),
         path: Some(stance.path.clone()).filter(|path| !path.is_empty()),
         depth: Some(stance.depth),
-        subtasks: Some(steps.iter().map(|step| planned(step, decision.as_deref())).collect()),
-        budget: tokens.map(|tokens| p::Budget { tokens: Some(tokens), ..Default::default() }),
+        subtasks: Some(
+            steps
+                .iter()
+                .map(|step| SubtaskSpec { budget: of_step.clone(), ..planned(step, decision.as_deref()) })
+                .collect(),
+        ),
+        budget,
         workspace: spec.workspace.clone(),
         decision,
         handoff: spec.handoff.take(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::ask::{AGENT, BY, HOW, MODEL, NAMED, REASON, RESULT, TEXT};
+use super::ask::{AGENT, HOW, MODEL, NAMED, REASON, RESULT, TEXT};
 use super::{Exported, Form, Format, Purpose, cancel, delegate, failure, proposal};
 use crate::config::keys::{Key, find};
 use crate::control::{Control, Held, Signal, Signalled, Target};
@@ -149,13 +149,7 @@ fn verb(form: &Form, control: Control) -> Result<Verb, String> {
             (None, None) => return Err("Type a sentence first.".into()),
         },
         Control::Answer => return Err("A question is answered in its own dialog.".into()),
-        Control::Raise => {
-            let by = form.typed(BY).ok_or("Type by how long, such as 10m.")?;
-            let by =
-                span(&by).ok_or_else(|| format!("{by:?} is no length of time such as 90s, 10m or 1h."))?;
-            let by_ms = u64::try_from(by.as_millis()).ok();
-            Verb::Raise { tokens: None, cost: None, deadline: None, by_ms }
-        }
+        Control::Raise => super::raise::read(form)?,
     })
 }
 

@@ -132,9 +132,7 @@ impl Aim<'_> {
                 ];
                 self.form(control, "tell", fields)
             }
-            Control::Raise => {
-                self.form(control, "raise", vec![Field::text(BY, "by how long, such as 10m or 1h")])
-            }
+            Control::Raise => super::raise::ask(self),
             Control::Accept => {
                 self.form(control, "take as done", vec![Field::text(REASON, "why (may stay empty)")])
             }

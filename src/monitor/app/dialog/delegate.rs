@@ -7,12 +7,13 @@ use super::offers::Offers;
 use super::{Asked, Choice, Field, Form, Note, Purpose, Tone, proposal};
 use crate::decide::pattern::MOST_ROUNDS;
 use crate::decide::plan::{BUILT_IN, PLANNED_BY};
+use crate::model::budget::{self, Limit};
 use crate::model::command::{Spec, StepSpec};
 use crate::model::handoff::{Decision, SubtaskSpec};
 use crate::model::key::SourceId;
 use crate::model::text;
 use crate::monitor::app::effect::{Handover, Planned, TaskName};
-use crate::report::measure::{self, tokens};
+use crate::report::measure::tokens;
 
 /// How deep a delegation may be at most.
 const DEEPEST: u32 = 5;
@@ -50,7 +51,7 @@ pub fn ask(takers: Takers<'_>) -> Form {
         Field::short(AGENTS, "how many work side by side; how many answer"),
         Field::short(ROUNDS, "of a debate or a review, 1 to 9"),
         Field::short(DEPTH, "how many levels, 1 to 5"),
-        Field::short(BUDGET, "how many tokens, such as 50k"),
+        Field::short(BUDGET, "tokens such as 50k, or money such as $2.50"),
     ];
     let purpose = Purpose::Delegate(takers.source);
     Form { notes: beforehand(takers), fields, ..Form::new(purpose, "Delegate", "show the plan") }
@@ -78,7 +79,7 @@ pub fn ask_again(takers: Takers<'_>, handover: &Handover) -> Form {
     form.fill(AGENTS, &number(handover.agents.map(u64::from)));
     form.fill(ROUNDS, &number(handover.rounds.map(u64::from)));
     form.fill(DEPTH, &number(handover.depth.map(u64::from)));
-    form.fill(BUDGET, &number(handover.budget));
+    form.fill(BUDGET, &handover.budget.map(Limit::typed).unwrap_or_default());
     form
 }
 
@@ -116,15 +117,8 @@ pub fn read(form: &Form) -> Result<Handover, String> {
         agents: count(AGENTS, u32::MAX, "How many at once is a number from 1 on.")?,
         rounds: count(ROUNDS, MOST_ROUNDS, "How many rounds is a number from 1 to 9.")?,
         depth: count(DEPTH, DEEPEST, "How many levels is a number from 1 to 5.")?,
-        budget: form.typed(BUDGET).map(|typed| budget(&typed)).transpose()?,
+        budget: form.typed(BUDGET).map(|typed| budget::read(&typed)).transpose()?,
     })
-}
-
-fn budget(typed: &str) -> Result<u64, String> {
-    let number = measure::number(typed).filter(|number| (1.0..1e15).contains(number));
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is positive and small")]
-    let number = number.map(|number| number.round() as u64);
-    number.ok_or_else(|| format!("{typed:?} is no number of tokens such as 50000 or 50k."))
 }
 
 /// Makes the form that shows what would be started.
@@ -235,6 +229,7 @@ fn limits(spec: &Spec) -> Option<String> {
         limits.max_concurrent.map(|count| format!("{count} at once")),
         limits.max_depth.map(|levels| format!("{levels} levels deep")),
         limits.token_budget.map(|most| format!("{} tokens", tokens(most))),
+        limits.cost_budget.map(budget::dollars),
     ];
     let told: Vec<String> = told.into_iter().flatten().collect();
     (!told.is_empty()).then(|| format!("at most {}", told.join(", ")))

@@ -208,7 +208,13 @@ pub fn ask_change(ui: &mut Ui, told: &Told) {
     let value = match key.kind {
         Kind::Word(all) => words(all),
         Kind::Switch => words(&["true", "false"]),
-        Kind::Whole { .. } | Kind::Words | Kind::Hints | Kind::Pairs | Kind::Name => {
+        Kind::Whole { .. }
+        | Kind::Words
+        | Kind::Hints
+        | Kind::Pairs
+        | Kind::Name
+        | Kind::Money
+        | Kind::Tokens => {
             let now = if told.value == "null" { String::new() } else { told.value.clone() };
             let mut field = Field::text(TEXT, "nothing takes it back");
             if let Field::Text { input, .. } = &mut field {

@@ -101,6 +101,7 @@ fn deal(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     match ui.needs.get(ix) {
         Some(Need::Question) => super::control::answer(ui, cx),
         Some(Need::Approval) => super::control::control(ui, cx, control::Control::Approve),
+        Some(Need::Spent) => super::control::control(ui, cx, control::Control::Raise),
         Some(Need::Failure | Need::Review | Need::Blocked) => match control::target(cx.model, node) {
             Ok(target) => super::control::fail(ui, cx, ix, &target),
             Err(_) => jump(ui, cx),

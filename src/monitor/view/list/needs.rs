@@ -21,11 +21,12 @@ use crate::monitor::app::needs::Need;
 use crate::monitor::app::ui::{Drawn, View};
 use crate::monitor::input::action::Action;
 use crate::monitor::view::Scene;
+use crate::monitor::view::panel::tokens::Gauge;
 use crate::monitor::view::panel::worktree;
 use crate::monitor::view::text::{Side, put, span, wrap};
 use crate::monitor::view::theme::Role;
 use crate::monitor::view::tree::{label, sign};
-use crate::report::measure::{UNKNOWN, cost, duration, spent_tokens};
+use crate::report::measure::{UNKNOWN, duration};
 
 const COLUMNS: [Column; 7] = [
     Column::fixed("", 2, Side::Left, 0),
@@ -39,7 +40,7 @@ const COLUMNS: [Column; 7] = [
 
 /// The three kinds of urgency, each with the needs that belong to it.
 const GROUPS: [(&str, &[Need]); 3] = [
-    ("Waits for you", &[Need::Question, Need::Approval, Need::Review]),
+    ("Waits for you", &[Need::Question, Need::Approval, Need::Review, Need::Spent]),
     ("Stuck", &[Need::Blocked, Need::Failure]),
     ("Worth a look", &[Need::Overdue, Need::Budget, Need::Silence]),
 ];
@@ -165,7 +166,7 @@ fn draw_row(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, (need, ix): (Need, N
 
 fn role_of(need: Need) -> Role {
     match need {
-        Need::Question | Need::Approval | Need::Review => Role::Warn,
+        Need::Question | Need::Approval | Need::Review | Need::Spent => Role::Warn,
         Need::Blocked | Need::Failure => Role::Error,
         Need::Overdue | Need::Budget | Need::Silence => Role::Info,
     }
@@ -181,7 +182,9 @@ fn since(node: &Node, need: Need) -> Option<Stamp> {
         Need::Question => question(node).and_then(|question| question.asked_at).or(node.clocks.since),
         Need::Overdue => node.clocks.finish_by.or(node.clocks.since),
         Need::Silence => node.clocks.last_sign.or(node.clocks.since),
-        Need::Approval | Need::Review | Need::Blocked | Need::Failure | Need::Budget => node.clocks.since,
+        Need::Approval | Need::Review | Need::Spent | Need::Blocked | Need::Failure | Need::Budget => {
+            node.clocks.since
+        }
     }
 }
 
@@ -206,12 +209,22 @@ fn said(node: &Node, need: Need) -> String {
         Need::Review => worktree::asked(node).or_else(|| node.status.why().map(str::to_owned)),
         Need::Blocked | Need::Failure => node.status.why().map(str::to_owned),
         Need::Overdue => Some("past its deadline".into()),
-        Need::Budget => {
-            Some(format!("spent {}, {}", spent_tokens(&node.subtree_spend()), cost(&node.subtree_spend())))
-        }
+        Need::Spent => Some(of_budget(node).map_or_else(
+            || "the budget of all delegations together is spent".to_owned(),
+            |used| format!("its budget is spent: {used}"),
+        )),
+        Need::Budget => of_budget(node),
         Need::Silence => node.last_action.as_deref().map(|action| format!("last: {action}")),
     };
     text.map(|text| clean::lines(&text).into_string()).unwrap_or_default()
+}
+
+/// Says what is spent of a node's own budget, by the part that ends first.
+fn of_budget(node: &Node) -> Option<String> {
+    let budget = node.more().and_then(|more| more.budget.as_ref())?;
+    let spend = node.subtree_spend();
+    let gauge = Gauge::of(budget, &spend)?;
+    Some(format!("{}, {}% gone", gauge.words(&spend), gauge.percent()))
 }
 
 /// Draws the selected one: the path to it, what is said in full, and the keys.
@@ -264,6 +277,10 @@ fn more_of(scene: &Scene<'_>, node: &Node, need: Need, wide: usize) -> Vec<Line<
                 ));
             }
         }
+        Need::Spent => lines.extend(line(
+            "Nothing of it runs, and nothing begins, until somebody raises the budget or cancels it.",
+            Role::Dim,
+        )),
         Need::Overdue | Need::Budget | Need::Silence => {
             lines.extend(node.last_action.iter().flat_map(|text| line(text, Role::Dim)));
         }
@@ -289,6 +306,12 @@ fn keys_of(need: Need) -> &'static [(Action, &'static str)] {
             (Action::Retry, "retry"),
             (Action::Diff, "diff"),
         ],
+        Need::Spent => &[
+            (Action::Raise, "raise it"),
+            (Action::Cancel, "cancel"),
+            (Action::Why, "why"),
+            (Action::Open, "deal with it"),
+        ],
         Need::Blocked | Need::Failure => &[
             (Action::Open, "deal with it"),
             (Action::Retry, "retry"),
@@ -302,7 +325,14 @@ fn keys_of(need: Need) -> &'static [(Action, &'static str)] {
             (Action::Why, "why"),
             (Action::Open, "show"),
         ],
-        Need::Budget | Need::Silence => &[
+        Need::Budget => &[
+            (Action::Raise, "raise it"),
+            (Action::Pause, "pause"),
+            (Action::Cancel, "cancel"),
+            (Action::Why, "why"),
+            (Action::Open, "show"),
+        ],
+        Need::Silence => &[
             (Action::Tell, "tell"),
             (Action::Pause, "pause"),
             (Action::Cancel, "cancel"),

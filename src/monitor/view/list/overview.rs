@@ -105,6 +105,11 @@ fn facts(scene: &Scene<'_>, sums: &Overview, wide: usize) -> Vec<Line<'static>> 
         fact("Tokens", spent_tokens(&sums.spend), Role::Tokens, "by what began today".into()),
         fact("Cost", cost(&sums.spend), Role::Cost, basis(sums.spend.basis()).into()),
     ];
+    // Most results are not rated: then there is nothing to say.
+    lines.extend(sums.quality().map(|quality| {
+        let note = format!("of 100, on the average of {} that were rated", sums.rated);
+        fact("Quality", format!("{quality:.0}"), Role::Text, note)
+    }));
     lines.push(match sums.speed_up() {
         Some(times) => {
             let took = format!("{} of work in {}", duration(sums.worked), duration(sums.wall));

@@ -99,7 +99,7 @@ fn in_words(name: &str) -> String {
     let words = match name {
         "delegation:hint" => "hint given",
         "delegation:decision" => "decided",
-        "delegation:budget" => "budget reached",
+        "delegation:budget" => "budget",
         "delegation:subtask-progress" => "step went on",
         "delegation:subtask-usage" => "step spent",
         "delegation:subtask-review" => "step to be reviewed",

@@ -232,16 +232,16 @@ impl Hold {
 }
 
 /// Returns the rules of a node and how far each holds: our engine keeps depth, concurrency, deadlines and
-/// attempts; it warns of silence and of money; tools are the agent's own affair. Of what others run nothing is
+/// attempts, and a budget that somebody set; it warns of silence, and of figures that nobody set; tools are the agent's own affair. Of what others run nothing is
 /// enforced here.
-pub fn holds(is_ours: bool) -> [(&'static str, Hold); 6] {
+pub fn holds(is_ours: bool, has_budget: bool) -> [(&'static str, Hold); 6] {
     let ours = |hold| if is_ours { hold } else { Hold::Advisory };
     [
         ("depth", ours(Hold::Enforced)),
         ("concurrency", ours(Hold::Enforced)),
         ("timeout", ours(Hold::Enforced)),
         ("no activity", Hold::Warned),
-        ("budget", Hold::Warned),
+        ("budget", if has_budget { ours(Hold::Enforced) } else { Hold::Warned }),
         ("tools", Hold::Advisory),
     ]
 }
@@ -255,7 +255,8 @@ fn rules(
 ) {
     let is_ours = is_ours(scene, node);
     section(lines, scene, "Rules");
-    for (name, hold) in holds(is_ours) {
+    let has_budget = node.more().is_some_and(|more| more.budget.is_some());
+    for (name, hold) in holds(is_ours, has_budget) {
         lines.extend(field(scene, name, hold.as_str(), width, hold.role()));
     }
     if handoff.is_some_and(|handoff| handoff.category.is_some()) {

@@ -1,8 +1,14 @@
 //! Which models cost more than which: only families that are known, and only within one family. Of anything
 //! else nothing is said.
 
+use std::sync::LazyLock;
+
 use crate::decide::models::{self, Tier};
 use crate::model::node::{Models, Node};
+use crate::model::price::Prices;
+
+/// Read once: a frame must not wait for it.
+static PRICES: LazyLock<Prices> = LazyLock::new(Prices::built_in);
 
 const CLAUDE: &str = "claude";
 
@@ -47,12 +53,28 @@ pub fn dearer(ran: &Models, agent: Option<&str>) -> Option<Dearer> {
         Some(Some((wanted_family, wanted))) => {
             (wanted_family == family && place > wanted).then_some(Dearer::ThanAsked)
         }
-        // Asked for something that is in no table: it cannot be compared.
-        Some(None) => None,
         // What a role needs is written down for the models of one house only.
         None if family == CLAUDE => (place > models::tier(agent?)? as usize).then_some(Dearer::ThanNeeded),
-        None => None,
+        // What was asked for is in no table, or nothing was: it cannot be compared.
+        Some(None) | None => None,
     }
+}
+
+/// Returns about how many times as much what ran costs as what was wanted; of a wanted tier, as the model of that tier
+/// and of the same age.
+pub fn times(ran: &Models, agent: Option<&str>) -> Option<f64> {
+    let effective = ran.effective.as_deref()?;
+    let wanted = ran.injected.as_deref().or(ran.requested.as_deref());
+    let of_its_age = |tier: Tier| {
+        let own = Tier::of(effective)?;
+        Some(effective.to_lowercase().replace(own.as_str(), tier.as_str()))
+    };
+    let cheaper = match wanted {
+        Some(wanted) if PRICES.of(wanted).is_some() => wanted.to_owned(),
+        Some(wanted) => of_its_age(Tier::of(wanted)?)?,
+        None => of_its_age(models::tier(agent?)?)?,
+    };
+    PRICES.times(effective, &cheaper).filter(|times| *times > 1.0)
 }
 
 /// Returns whether a node's model costs more than what was wanted.
@@ -95,6 +117,27 @@ mod tests {
             effective: Some(effective.into()),
         };
         assert_eq!(dearer(&models, agent), expected);
+    }
+
+    #[rstest]
+    #[case(None, "claude-opus-5-5", Some("explore"), Some(40.0))]
+    #[case(Some("sonnet"), "claude-opus-5-5", None, Some(2.0))]
+    #[case(Some("claude-haiku-4-5"), "claude-opus-4-5-20251101", None, Some(5.0))]
+    #[case(Some("opus"), "claude-opus-5-5", None, None)]
+    #[case(Some("sonnet"), "claude-opus-99", None, None)]
+    #[case(None, "claude-opus-5-5", Some("somebody"), None)]
+    fn how_much_dearer_it_is_follows_from_the_table_of_prices(
+        #[case] requested: Option<&str>,
+        #[case] effective: &str,
+        #[case] agent: Option<&str>,
+        #[case] expected: Option<f64>,
+    ) {
+        let models = Models {
+            requested: requested.map(Into::into),
+            injected: None,
+            effective: Some(effective.into()),
+        };
+        assert_eq!(times(&models, agent), expected);
     }
 
     #[test]

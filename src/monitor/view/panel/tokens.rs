@@ -16,6 +16,7 @@ use ratatui::text::{Line, Span};
 use super::parts::{bar, row};
 use super::tiers;
 use crate::model::NodeIx;
+use crate::model::budget::{WARN_AT, counted, percent};
 use crate::model::event::payload::Budget;
 use crate::model::node::Node;
 use crate::model::text as clean;
@@ -71,7 +72,7 @@ impl Gauge {
     /// Returns the budget that is nearest its end.
     pub fn of(budget: &Budget, spend: &Spend) -> Option<Self> {
         let tokens =
-            budget.tokens.map(|limit| Self { spent: spend.tokens().total(), limit, is_tokens: true });
+            budget.tokens.map(|limit| Self { spent: counted(&spend.tokens()), limit, is_tokens: true });
         let money = budget.cost.map(|limit| Self {
             spent: u64::try_from(spend.cost.0).unwrap_or(0),
             limit: u64::try_from(limit.0).unwrap_or(0),
@@ -82,19 +83,24 @@ impl Gauge {
 
     /// Returns how much of it is gone; more than 100 where it is overspent.
     pub fn percent(&self) -> u64 {
-        let share = u128::from(self.spent) * 100 / u128::from(self.limit.max(1));
-        u64::try_from(share).unwrap_or(u64::MAX)
+        percent(self.spent, self.limit)
     }
 
-    /// Returns when it will be gone at this rate, in tokens a minute; money goes as the tokens do.
+    /// Says what is gone of it.
+    pub fn words(&self, spend: &Spend) -> String {
+        if self.is_tokens {
+            format!("{} of {}", tokens(self.spent), tokens(self.limit))
+        } else {
+            format!("{} of {}", cost(spend), dollars(self.limit))
+        }
+    }
+
+    /// Returns when it will be gone at this rate, in tokens a minute: money, and what of the tokens counts, go as all
+    /// tokens do.
     pub fn runs_out(&self, rate: Option<u64>, spent_tokens: u64) -> Option<Duration> {
         let left = self.limit.checked_sub(self.spent).filter(|left| *left > 0)?;
         let rate = u128::from(rate.filter(|rate| *rate > 0)?);
-        let per_minute = if self.is_tokens {
-            rate
-        } else {
-            rate.checked_mul(u128::from(self.spent))?.checked_div(u128::from(spent_tokens))?
-        };
+        let per_minute = rate.checked_mul(u128::from(self.spent))?.checked_div(u128::from(spent_tokens))?;
         let seconds = (u128::from(left) * 60).checked_div(per_minute)?;
         Some(Duration::from_secs(u64::try_from(seconds).unwrap_or(u64::MAX)))
     }
@@ -115,19 +121,14 @@ fn budget(scene: &Scene<'_>, node: &Node, spend: &Spend, rate: Option<u64>, widt
         let amount = span(format!("{} tokens", spent_tokens(spend)), scene.style(Role::Tokens));
         return row(vec![amount, filler], width);
     };
-    let amount = |nanos: u64| dollars(nanos);
-    let text = if gauge.is_tokens {
-        format!("{} of {}", spent_tokens(spend), tokens(gauge.limit))
-    } else {
-        format!("{} of {}", cost(spend), amount(gauge.limit))
-    };
+    let text = gauge.words(spend);
     let left = gauge.runs_out(rate, spend.tokens().total());
     let left = match left {
         _ if gauge.spent >= gauge.limit => "used up".to_owned(),
         Some(left) => format!("runs out in ~{}", coarse(left)),
         None => format!("{}% gone", gauge.percent()),
     };
-    let left_role = if gauge.percent() >= 90 { Role::Warn } else { Role::Dim };
+    let left_role = if gauge.percent() >= WARN_AT { Role::Warn } else { Role::Dim };
     let room = width.saturating_sub(cells(&text) + cells(&left) + 4).min(GAUGE);
     let mut spans = vec![span(text, scene.style(Role::Tokens)), Span::raw("  ")];
     if room > 2 {
@@ -255,7 +256,9 @@ fn models(scene: &Scene<'_>, node: &Node, width: usize) -> Option<Line<'static>>
     let sign = format!("{} ", scene.sign("▲", "!"));
     let names = fit(&names, width.saturating_sub(cells(&sign)));
     let mut pieces = vec![span(format!("{sign}{names}"), scene.style(Role::Warn))];
-    pieces.push(span(dearer.words(), scene.style(Role::Warn)));
+    let times =
+        tiers::times(&node.model, node.agent.as_deref()).map(|times| format!(", about {times:.0} times"));
+    pieces.push(span(format!("{}{}", dearer.words(), times.unwrap_or_default()), scene.style(Role::Warn)));
     Some(row(pieces, width))
 }
 

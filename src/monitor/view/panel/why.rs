@@ -6,6 +6,7 @@ use super::parts::{bar, field, item, number, paragraph, section};
 use super::silence;
 use crate::decide::plan::{PLANNED_BY, warnings};
 use crate::model::NodeIx;
+use crate::model::budget::BUDGET;
 use crate::model::handoff::{Decision, Factors};
 use crate::model::id::SubtaskId;
 use crate::model::node::{Node, NodeKind};
@@ -337,6 +338,9 @@ fn waits(scene: &Scene<'_>, node: &Node) -> Option<(String, Role)> {
     match &node.status {
         Status::Offered { lapsed: None } => Some((press(Action::Approve, "your approval"), Role::Warn)),
         Status::Offered { lapsed: Some(_) } => Some(("nothing: the offer lapsed".into(), Role::Dim)),
+        Status::Paused { why: Some(why) } if **why == *BUDGET => {
+            Some((press(Action::Raise, "a larger budget"), Role::StatusPaused))
+        }
         Status::Paused { .. } => Some((press(Action::Resume, "being resumed"), Role::StatusPaused)),
         Status::Review { .. } => Some((press(Action::Accept, "a look at its result"), Role::Warn)),
         Status::Blocked { .. } => Some(("somebody to unblock it".into(), Role::Warn)),
