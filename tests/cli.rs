@@ -45,6 +45,7 @@ fn without_anything_delegated_it_says_so() {
     let folder = tempfile::tempdir().unwrap();
     assert_snapshot!(run(folder.path(), &[]), @r"
     Nothing is delegated here: no .quarterdeck in /project or above it.
+    Hand something over with `quarterdeck delegate TASK`, or see how it looks with `quarterdeck demo`.
     [exit code 0]
     ");
     assert_snapshot!(run(folder.path(), &["status", "--json"]), @r#"
@@ -410,6 +411,7 @@ fn a_projects_own_sessions_are_shown_without_any_set_up() {
     ");
     assert_snapshot!(run(&root, &["--now", NOW, "--engine-only"]), @r"
     Nothing is delegated here: no .quarterdeck in /project or above it.
+    Hand something over with `quarterdeck delegate TASK`, or see how it looks with `quarterdeck demo`.
     [exit code 0]
     ");
 }
