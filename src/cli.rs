@@ -105,6 +105,8 @@ enum Command {
     Resume(control::Resume),
     /// End a delegation or a step, with everything below it.
     Cancel(control::Cancel),
+    /// Undo what a step that has ended changed in the project's files, or all steps of a delegation.
+    Rollback(control::Rollback),
     /// Try a step again.
     Retry(control::Retry),
     /// Go on without a step.
@@ -199,6 +201,7 @@ pub fn run() -> ExitCode {
         Some(Command::Pause(command)) => command.run(&cli.place),
         Some(Command::Resume(command)) => command.run(&cli.place),
         Some(Command::Cancel(command)) => command.run(&cli.place),
+        Some(Command::Rollback(command)) => command.run(&cli.place),
         Some(Command::Retry(command)) => command.run(&cli.place),
         Some(Command::Skip(command)) => command.run(&cli.place),
         Some(Command::Accept(command)) => command.run(&cli.place),

@@ -33,6 +33,8 @@ pub enum Control {
     Raise,
     /// Merge, keep or discard what it changed in a work tree of its own.
     Settle,
+    /// Undo what it changed in the project's files.
+    Rollback,
 }
 
 impl Control {
@@ -52,6 +54,7 @@ impl Control {
             Self::Accept => "accept",
             Self::Raise => "raise",
             Self::Settle => "settle",
+            Self::Rollback => "rollback",
         }
     }
 
@@ -70,7 +73,8 @@ impl Control {
             | Self::Tell
             | Self::Accept
             | Self::Raise
-            | Self::Settle => None,
+            | Self::Settle
+            | Self::Rollback => None,
         }
     }
 }
@@ -338,6 +342,7 @@ fn of_omc(what: Control) -> &'static str {
         Control::Answer | Control::Tell => "Only its own terminal speaks to this session.",
         Control::Raise => "oh-my-claudecode sets no deadline.",
         Control::Settle => "oh-my-claudecode makes no work trees.",
+        Control::Rollback => "oh-my-claudecode takes no snapshots: what it changed is undone with git.",
     }
 }
 
@@ -357,6 +362,7 @@ fn of_omc_team(what: Control) -> &'static str {
         Control::Answer | Control::Tell => "Only the team's leader speaks to its workers.",
         Control::Raise => "A team sets no deadline.",
         Control::Settle => "A team of oh-my-claudecode makes no work trees.",
+        Control::Rollback => "A team takes no snapshots: what it changed is undone with git.",
     }
 }
 
@@ -376,6 +382,7 @@ fn of_idumb(what: Control) -> &'static str {
         Control::Answer | Control::Tell => "Only its own terminal speaks to this session.",
         Control::Raise => "An offer of idumb lapses after 30 minutes: nobody can move that.",
         Control::Settle => "idumb makes no work trees.",
+        Control::Rollback => "idumb takes no snapshots: what it changed is undone with git.",
     }
 }
 
@@ -391,6 +398,7 @@ fn of_template(what: Control) -> &'static str {
         Control::Answer | Control::Tell => "A task of the template has no agent to speak to.",
         Control::Raise => "A task of the template has no deadline.",
         Control::Settle => "The template makes no work trees.",
+        Control::Rollback => "The template takes no snapshots: what was changed is undone with git.",
     }
 }
 
@@ -406,6 +414,7 @@ fn of_proofchecker(what: Control) -> &'static str {
         Control::Answer | Control::Tell => "Only its own terminal speaks to this session.",
         Control::Raise => "ProofChecker writes no deadline down.",
         Control::Settle => "ProofChecker makes no work trees.",
+        Control::Rollback => "ProofChecker takes no snapshots: what it changed is undone with git.",
     }
 }
 
@@ -435,17 +444,7 @@ fn state_allows(node: &Node, target: &Target, what: Control) -> Result<(), Strin
             refuse("Only a failed or reviewed result can be accepted.")
         }
         Control::Raise if is_over => refuse("Only what is live has a deadline or a budget to raise."),
-        Control::Raise
-            if node.clocks.finish_by.is_none() && node.more().is_none_or(|more| more.budget.is_none()) =>
-        {
-            let is_above = node.status.why() == Some(BUDGET);
-            let what = "It has neither a deadline nor a budget";
-            Err(if is_above {
-                format!("{what}: one above it, or that of all together, is spent.")
-            } else {
-                format!("{what}.")
-            })
-        }
+        Control::Raise if !has_limit(node) => Err(why_no_limit(node)),
         Control::Settle if !is_over => refuse("Only the work tree of what is over can be settled."),
         Control::Settle => match node.more().and_then(|more| more.tree.as_deref()) {
             Some(tree) if tree.state.is_open() => Ok(()),
@@ -454,6 +453,7 @@ fn state_allows(node: &Node, target: &Target, what: Control) -> Result<(), Strin
             }
             Some(_) | None => Err("It has no work tree of its own.".into()),
         },
+        Control::Rollback if !is_over => refuse("It must be over for that: cancel it, with rollback."),
         Control::Pause
         | Control::Drain
         | Control::Resume
@@ -465,7 +465,22 @@ fn state_allows(node: &Node, target: &Target, what: Control) -> Result<(), Strin
         | Control::Answer
         | Control::Tell
         | Control::Accept
-        | Control::Raise => Ok(()),
+        | Control::Raise
+        | Control::Rollback => Ok(()),
+    }
+}
+
+/// Returns whether there is a deadline or a budget to raise.
+fn has_limit(node: &Node) -> bool {
+    node.clocks.finish_by.is_some() || node.more().is_some_and(|more| more.budget.is_some())
+}
+
+fn why_no_limit(node: &Node) -> String {
+    let what = "It has neither a deadline nor a budget";
+    if node.status.why() == Some(BUDGET) {
+        format!("{what}: one above it, or that of all together, is spent.")
+    } else {
+        format!("{what}.")
     }
 }
 
@@ -492,6 +507,8 @@ mod tests {
         Control::Tell,
         Control::Accept,
         Control::Raise,
+        Control::Settle,
+        Control::Rollback,
     ];
 
     #[test]

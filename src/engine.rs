@@ -3,4 +3,5 @@
 pub mod book;
 pub mod door;
 pub mod driver;
+pub mod foresee;
 pub mod kernel;

@@ -25,6 +25,7 @@ pub mod pattern;
 pub mod price;
 pub mod record;
 pub mod ripe;
+pub mod rollback;
 pub mod rollup;
 pub mod status;
 pub mod text;

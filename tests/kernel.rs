@@ -26,6 +26,8 @@ mod rules;
 mod tools;
 #[path = "kernel/trees.rs"]
 mod trees;
+#[path = "kernel/undo.rs"]
+mod undo;
 #[path = "kernel/verdicts.rs"]
 mod verdicts;
 #[path = "kernel/world.rs"]

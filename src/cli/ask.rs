@@ -194,6 +194,15 @@ pub(super) fn show(command: &Command, receipt: Option<Receipt>, json: bool) -> O
     };
     if !json {
         print(&format!("{sign} {} {}: {what}\n", command.verb.kind(), target(command)))?;
+        let undoes = matches!(command.verb, Verb::Rollback { .. } | Verb::Cancel { rollback: true, .. });
+        if let (ReceiptState::Confirmed { effects, .. }, true) = (&receipt.state, undoes) {
+            // What was done to each file; the sessions that ended are counted above.
+            for did in
+                effects.iter().filter(|one| one.session_id.is_none()).filter_map(|one| one.did.as_ref())
+            {
+                print(&format!("  {}\n", crate::model::text::line(did)))?;
+            }
+        }
     }
     Ok(code)
 }

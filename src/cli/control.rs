@@ -31,7 +31,7 @@ pub(super) struct Target {
     #[arg(value_name = "TARGET")]
     pub(super) on: String,
     /// Only say which nodes and sessions it would touch.
-    #[arg(long)]
+    #[arg(long, visible_alias = "dry-run")]
     pub(super) preview: bool,
     #[arg(long)]
     pub(super) json: bool,
@@ -214,16 +214,39 @@ pub(super) struct Cancel {
     reason: Option<String>,
     #[command(flatten)]
     by_hook: ByHook,
+    /// When all has ended, undo what it changed in the project's files, as far as that is still as it left it.
+    #[arg(long)]
+    rollback: bool,
 }
 
 impl Cancel {
     pub(super) fn run(self, place: &Place) -> Outcome {
-        if let Some((step, agent)) = self.target.agent() {
-            let verb = Verb::CancelAgent { agent_id: agent.into(), reason: self.reason };
-            return Target { on: step, ..self.target }.send(place, verb);
+        let Self { target, reason, rollback, by_hook } = self;
+        if let Some((step, agent)) = target.agent() {
+            if rollback {
+                let why =
+                    format!("{} is one agent of a step: only the whole step can be rolled back.", target.on);
+                return Err(CliError::Unreadable(why).into());
+            }
+            let verb = Verb::CancelAgent { agent_id: agent.into(), reason };
+            return Target { on: step, ..target }.send(place, verb);
         }
-        let verb = Verb::Cancel { rollback: false, reason: self.reason };
-        self.target.send_and_wait(place, verb, self.by_hook.wait)
+        target.send_and_wait(place, Verb::Cancel { rollback, reason }, by_hook.wait)
+    }
+}
+
+/// Undo what a step that has ended changed in the project's files, or all steps of a delegation.
+#[derive(Debug, Args)]
+pub(super) struct Rollback {
+    #[command(flatten)]
+    target: Target,
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+impl Rollback {
+    pub(super) fn run(self, place: &Place) -> Outcome {
+        self.target.send(place, Verb::Rollback { reason: self.reason })
     }
 }
 

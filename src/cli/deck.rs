@@ -4,6 +4,7 @@
 //! loop itself runs on this one and never waits for them.
 
 mod elsewhere;
+mod foresee;
 mod git;
 mod logs;
 mod outside;

@@ -9,16 +9,21 @@ use serde_json::json;
 
 use super::control::resolve;
 use super::{CliError, Outcome, Place, now, print};
+use crate::engine::foresee::Question;
 use crate::engine::kernel::{Kernel, Preview};
 use crate::model::command::Command;
 use crate::model::event::Event;
 use crate::model::id::{DelegationId, Seq, SessionId, SubtaskId};
+use crate::model::rollback::Rollback;
 use crate::model::text;
 use crate::process::tree::{self, Life, Process};
 use crate::session::{self, Folder, State};
 use crate::store::disk::RealDisk;
 use crate::store::folder::StateFolder;
 use crate::store::{reader, snapshot};
+
+/// So many files of each kind are named where a rollback is foretold.
+const NAMED: usize = 200;
 
 #[derive(Debug, Args)]
 pub(super) struct Explain {
@@ -145,9 +150,13 @@ pub(super) fn touched(
     folder: &StateFolder,
     command: &Command,
 ) -> Result<Vec<String>, Box<dyn std::error::Error>> {
-    let touched =
-        kernel(folder)?.preview(command).map_err(|refusal| CliError::Unreadable(refusal.to_string()))?;
-    Ok(in_lines(&touched, command, |session| living(folder, session)))
+    let kernel = kernel(folder)?;
+    let touched = kernel.preview(command).map_err(|refusal| CliError::Unreadable(refusal.to_string()))?;
+    let mut lines = in_lines(&touched, command, |session| living(folder, session));
+    if let Some(rollback) = rollback(folder, &kernel, command)? {
+        lines.extend(rollback.foretells_each(NAMED));
+    }
+    Ok(lines)
 }
 
 /// Returns a preview in lines; `living` finds what a session's agent runs.
@@ -180,11 +189,27 @@ pub(super) fn in_lines(
     lines
 }
 
+/// Returns what a command would undo, as the files are now; `None` for one that undoes nothing.
+fn rollback(folder: &StateFolder, kernel: &Kernel, command: &Command) -> Result<Option<Rollback>, CliError> {
+    let asked = Question::of(kernel, folder, command).map(Question::answer);
+    asked.transpose().map_err(CliError::Unreadable)
+}
+
+/// Returns what a command would undo, or why nothing can be.
+pub(super) fn foretold(
+    folder: &StateFolder,
+    command: &Command,
+) -> Result<Rollback, Box<dyn std::error::Error>> {
+    let kernel = kernel(folder)?;
+    kernel.preview(command).map_err(|refusal| CliError::Unreadable(refusal.to_string()))?;
+    Ok(rollback(folder, &kernel, command)?.unwrap_or_default())
+}
+
 /// Says what a command would touch, or why it would be refused.
 pub(super) fn preview(folder: &StateFolder, command: &Command, json: bool) -> Outcome {
     if json {
-        let touched =
-            kernel(folder)?.preview(command).map_err(|refusal| CliError::Unreadable(refusal.to_string()))?;
+        let kernel = kernel(folder)?;
+        let touched = kernel.preview(command).map_err(|refusal| CliError::Unreadable(refusal.to_string()))?;
         let steps: Vec<String> = touched.subtasks.iter().map(|(of, step)| format!("{of}/{step}")).collect();
         let (delegations, sessions) = (&touched.delegations, &touched.sessions);
         let kind = command.verb.kind();
@@ -193,10 +218,13 @@ pub(super) fn preview(folder: &StateFolder, command: &Command, json: bool) -> Ou
         let pids = |session| living(folder, session).iter().map(|process| process.pid).collect();
         let processes: BTreeMap<&SessionId, Vec<u32>> =
             sessions.iter().map(|session| (session, pids(session))).collect();
-        let told = json!({
+        let mut told = json!({
             "kind": kind, "delegations": delegations, "subtasks": steps, "sessions": sessions, "stranded": stranded,
             "processes": processes
         });
+        if let (Some(rollback), Some(told)) = (rollback(folder, &kernel, command)?, told.as_object_mut()) {
+            told.insert("rollback".into(), serde_json::to_value(rollback)?);
+        }
         print(&format!("{told}\n"))?;
         return Ok(ExitCode::SUCCESS);
     }

@@ -194,6 +194,12 @@ pub const KEYS: &[Key] = &[
     key("recovery.maxRetries", whole(0, 100, "times"), "2", "How often a failed step is tried again."),
     key("recovery.rollbackOnFailure", Kind::Switch, "false", "What a failed delegation changed is undone."),
     key(
+        "recovery.snapshotTimeout",
+        whole(0, 600_000, "ms"),
+        "3000",
+        "How long a snapshot before and after a step may take, by which it can be rolled back; 0 takes none.",
+    ),
+    key(
         "recovery.continueOnPartialFailure",
         Kind::Switch,
         "true",

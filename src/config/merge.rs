@@ -192,6 +192,7 @@ impl Effective {
         limits.max_retries = u32::try_from(self.whole("recovery.maxRetries")).unwrap_or(limits.max_retries);
         limits.auto_retry = self.switch("recovery.autoRetry");
         limits.continue_on_partial_failure = self.switch("recovery.continueOnPartialFailure");
+        limits.rollback_on_failure = self.switch("recovery.rollbackOnFailure");
         // What holds for everything needs not be said again.
         let own = |name: &str| self.get(name).filter(|one| one.layer >= Layer::Task)?.value.as_u64();
         limits.max_depth = own("limits.maxDepth").and_then(|most| u32::try_from(most).ok());

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -219,6 +220,11 @@ impl Config {
             Some("keep") => AfterIsolation::Keep,
             Some(_) | None => AfterIsolation::Ask,
         }
+    }
+
+    /// Returns how long a snapshot before or after a step may take; none is taken where that is no time at all.
+    pub fn snapshot_within(&self) -> Duration {
+        Duration::from_millis(self.settings().whole("recovery.snapshotTimeout"))
     }
 
     /// Returns the agent with this name, or of a step that names none; else what to do.

@@ -20,6 +20,7 @@ mod settings;
 mod spent;
 mod tasks;
 mod trees;
+mod undo;
 mod watching;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -106,6 +107,8 @@ pub struct Driver {
     /// Until when each provider takes nothing more, as their agents told.
     limited: BTreeMap<String, Stamp>,
     trees: trees::Trees,
+    /// Sessions that had ended when this engine began.
+    unwatched: BTreeSet<SessionId>,
     callers: callbacks::Callers,
     /// Some agent printed more than is read in one turn.
     behind: bool,
@@ -195,6 +198,7 @@ impl Driver {
             swept: channel(),
             limited,
             trees: trees::Trees::default(),
+            unwatched: BTreeSet::new(),
             callers: callbacks::Callers::new(watch.bell()),
             behind: false,
             watch,

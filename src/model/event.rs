@@ -101,6 +101,7 @@ events! {
     "delegation:expired" => Expired(p::Turn),
     "delegation:budget" => BudgetReached(p::BudgetReached),
     "delegation:rolled-back" => RolledBack(p::RolledBack),
+    "delegation:rollback-failed" => RollbackFailed(p::RollbackFailed),
     "delegation:archived" => Archived(p::Turn),
     "delegation:subtask-started" => SubtaskStarted(p::SubtaskStarted),
     "delegation:subtask-progress" => SubtaskProgress(p::SubtaskProgress),

@@ -22,6 +22,9 @@ pub struct Limits {
     pub backoff_ceiling_ms: u64,
     /// Whether the other steps go on when one has failed for good.
     pub continue_on_partial_failure: bool,
+    /// Whether what it changed is undone when it fails.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rollback_on_failure: bool,
     /// How long an agent may take to end by itself before it is killed.
     pub grace_ms: u64,
     /// How many levels it may have, itself included; else only the limit of all holds.
@@ -79,6 +82,7 @@ impl Default for Limits {
             backoff_ms: 1_000,
             backoff_ceiling_ms: 60_000,
             continue_on_partial_failure: true,
+            rollback_on_failure: false,
             grace_ms: 10_000,
             max_depth: None,
             token_budget: None,

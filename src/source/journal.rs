@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::hooked;
 use crate::model::anomaly::{Anomaly, Misfit};
 use crate::model::command::CommandFact;
-use crate::model::event::{Body, Event, payload as p};
+use crate::model::event::{Body, Event, Raw, payload as p};
 use crate::model::fact::{About, EngineFact, Fact, NodeFact, SourceFact, StatusReport, session, target};
 use crate::model::id::Seq;
 use crate::model::key::{Keys, SourceId};
@@ -76,6 +76,7 @@ impl Teller<'_> {
             Body::Expired(data) => self.turn(data, "expired", name),
             Body::BudgetReached(data) => self.budget_reached(data, name),
             Body::RolledBack(data) => self.rolled_back(data, name),
+            Body::RollbackFailed(data) => self.rollback_failed(data, name),
             Body::Archived(data) => self.node(target(&data.delegation_id, None), NodeFact::Gone),
             Body::SubtaskStarted(data) => self.subtask_started(data, name),
             Body::SubtaskProgress(data) => self.subtask_progress(data),
@@ -112,14 +113,18 @@ impl Teller<'_> {
             | Body::ProviderLimited(_)
             | Body::SettingsChanged(_)) => self.tell_around(body),
             Body::HookRecorded(data) => hooked::facts(&data, self.source, Some(self.at), self.seq, self.out),
-            // A newer engine's event keeps its place, and a person can see that it was there.
-            Body::Unknown(raw) | Body::Unreadable(raw) => self.about(About::Anomaly(Anomaly {
-                misfit: Misfit::Unreadable,
-                at: Some(self.at),
-                about: format!("event {}", self.seq).into(),
-                what: format!("{} cannot be read by this version: {}", raw.name, raw.data.get()).into(),
-            })),
+            Body::Unknown(raw) | Body::Unreadable(raw) => self.tell_unknown(&raw),
         }
+    }
+
+    /// A newer engine's event keeps its place, and a person can see that it was there.
+    fn tell_unknown(&mut self, raw: &Raw) {
+        self.about(About::Anomaly(Anomaly {
+            misfit: Misfit::Unreadable,
+            at: Some(self.at),
+            about: format!("event {}", self.seq).into(),
+            what: format!("{} cannot be read by this version: {}", raw.name, raw.data.get()).into(),
+        }));
     }
 
     /// Routes what is about sessions and their questions.

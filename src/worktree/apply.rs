@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::git::{At, Failed, Git};
@@ -21,16 +23,16 @@ pub(super) struct Stage<'a> {
 
 impl Stage<'_> {
     /// Returns the paths at which something stands that git knows nothing of, and that would be lost.
-    pub(super) fn in_the_way(&self, plan: &BTreeMap<String, bool>) -> Vec<String> {
-        let goes = |path: &str| plan.get(path) == Some(&false);
-        let blocked = |path: &str| {
+    pub(super) fn in_the_way(&self, plan: &BTreeMap<PathBuf, bool>) -> Vec<PathBuf> {
+        let goes = |path: &Path| plan.get(path) == Some(&false);
+        let blocked = |path: &Path| {
             if !is_plain(path) {
                 return true;
             }
             let whole = self.at.tree.join(path);
-            let is_parent_blocked = Path::new(path).ancestors().skip(1).any(|parent| {
+            let is_parent_blocked = path.ancestors().skip(1).any(|parent| {
                 let found = fs::symlink_metadata(self.at.tree.join(parent));
-                !goes(&parent.to_string_lossy()) && found.is_ok_and(|found| !found.is_dir())
+                !goes(parent) && found.is_ok_and(|found| !found.is_dir())
             });
             is_parent_blocked
                 || fs::symlink_metadata(&whole).is_ok_and(|it| it.is_dir()) && !self.empties(&whole, &goes)
@@ -40,11 +42,11 @@ impl Stage<'_> {
     }
 
     /// Returns whether a folder is empty when all that is to go has gone.
-    fn empties(&self, folder: &Path, goes: &impl Fn(&str) -> bool) -> bool {
+    fn empties(&self, folder: &Path, goes: &impl Fn(&Path) -> bool) -> bool {
         let Ok(entries) = fs::read_dir(folder) else { return false };
         entries.flatten().all(|entry| {
             let path = entry.path();
-            let below = path.strip_prefix(&self.at.tree).ok().and_then(Path::to_str);
+            let below = path.strip_prefix(&self.at.tree).ok();
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => self.empties(&path, goes),
                 Ok(_) | Err(_) => below.is_some_and(goes),
@@ -53,12 +55,12 @@ impl Stage<'_> {
     }
 
     /// Makes the files of a tree, as they would be checked out.
-    pub(super) fn fill<'a>(&self, tree: &str, paths: impl Iterator<Item = &'a String>) -> Result<(), Failed> {
+    pub(super) fn fill<'a>(&self, tree: &str, paths: impl Iterator<Item = &'a Path>) -> Result<(), Failed> {
         fs::create_dir_all(&self.folder).map_err(Failed::file("make", &self.folder))?;
         let list = self.folder.with_extension("list");
         let mut file = fs::File::create(&list).map_err(Failed::file("write", &list))?;
         for path in paths {
-            file.write_all(path.as_bytes())
+            file.write_all(path.as_os_str().as_bytes())
                 .and_then(|()| file.write_all(&[0]))
                 .map_err(Failed::file("write", &list))?;
         }
@@ -75,7 +77,7 @@ impl Stage<'_> {
     }
 
     /// Puts one path as it is to be: the file that was made, or nothing.
-    pub(super) fn put(&self, path: &str, there: bool) -> Result<(), Failed> {
+    pub(super) fn put(&self, path: &Path, there: bool) -> Result<(), Failed> {
         let target = self.at.tree.join(path);
         if !there {
             super::record::remove(&target)?;
@@ -91,6 +93,7 @@ impl Stage<'_> {
             remove_empty(&target).map_err(Failed::file("remove", &target))?;
         }
         let made = self.folder.join(path);
+        keep_mode(&made, &target).map_err(Failed::file("change", &made))?;
         match fs::rename(&made, &target) {
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => across(&made, &target),
             other => other,
@@ -121,8 +124,21 @@ impl Stage<'_> {
 }
 
 /// Returns whether a path stays below where it is joined to.
-fn is_plain(path: &str) -> bool {
-    Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
+fn is_plain(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Lets in those that were let in before: git itself knows only whether a file can be run.
+fn keep_mode(made: &Path, target: &Path) -> io::Result<()> {
+    let (Ok(new), Ok(old)) = (fs::symlink_metadata(made), fs::symlink_metadata(target)) else {
+        return Ok(());
+    };
+    if !new.is_file() || !old.is_file() {
+        return Ok(());
+    }
+    let (can_run, readers) = (new.permissions().mode() & 0o100 != 0, old.permissions().mode() & 0o666);
+    let runners = if can_run { (readers & 0o444) >> 2 } else { 0 };
+    fs::set_permissions(made, fs::Permissions::from_mode(readers | runners))
 }
 
 /// Removes a folder in which there are only empty folders.

@@ -4,9 +4,10 @@
 use std::cell::{Cell, RefCell};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Settings that hold for every run, whatever the repository says: nothing of the person's is started or asked.
 const ALWAYS: [&str; 8] = [
@@ -174,6 +175,41 @@ impl Call<'_> {
             Some(code) => Ok((code, output.stdout, said)),
             None => Err(Failed::Git { what: self.what, said: format!("it was ended ({})", output.status) }),
         }
+    }
+
+    /// Runs it for so long at most, and returns its exit code and what it said; `None` if it was ended since it took
+    /// longer.
+    pub(super) fn within(mut self, most: Duration) -> Result<Option<(i32, String)>, Failed> {
+        /// How often it is looked whether it has ended.
+        const LOOK: Duration = Duration::from_millis(2);
+        let begun = Instant::now();
+        self.command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = self.command.spawn().map_err(Failed::NotThere)?;
+        // It must not wait for somebody to read what it says.
+        let said = child.stderr.take().map(|mut pipe| {
+            std::thread::spawn(move || {
+                let mut said = Vec::new();
+                let _ = pipe.read_to_end(&mut said);
+                String::from_utf8_lossy(&said).trim().trim_start_matches("fatal: ").to_owned()
+            })
+        });
+        let waited = |error| Failed::Git {
+            what: self.what.clone(),
+            said: format!("it cannot be waited for: {error}"),
+        };
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(waited)? {
+                break status;
+            }
+            if begun.elapsed() >= most {
+                let _ = child.kill();
+                child.wait().map_err(waited)?;
+                return Ok(None);
+            }
+            std::thread::sleep(LOOK);
+        };
+        let said = said.and_then(|thread| thread.join().ok()).unwrap_or_default();
+        Ok(Some((status.code().unwrap_or(-1), said)))
     }
 
     /// Runs it, and returns the one line that it printed.

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ struct Plan {
     /// The same with the step's change.
     merged: String,
     /// Each path that differs, and whether it is there afterwards.
-    paths: BTreeMap<String, bool>,
+    paths: BTreeMap<PathBuf, bool>,
 }
 
 /// How many files were written, or what is in the way.
@@ -84,9 +84,12 @@ impl Shop {
         let stage = self.stage(which, &at)?;
         let in_the_way = stage.in_the_way(&plan.paths);
         if !in_the_way.is_empty() {
-            return Ok(Err(in_the_way));
+            return Ok(Err(in_the_way.iter().map(|path| path.display().to_string()).collect()));
         }
-        stage.fill(&plan.merged, plan.paths.iter().filter(|(_, there)| **there).map(|(path, _)| path))?;
+        stage.fill(
+            &plan.merged,
+            plan.paths.iter().filter(|(_, there)| **there).map(|(path, _)| path.as_path()),
+        )?;
         // What the person wrote since the snapshot must not be lost, nor what git ignores.
         let now = self.now(&at, &index, &plan)?;
         let raced = self.differ(&at, &plan.ours, &now, &plan)?;
@@ -96,16 +99,17 @@ impl Shop {
         }
         self.fuse.pass()?;
         write(&self.file(which, "merge")?, &plan)?;
-        self.put_all(&stage, plan.paths.iter().map(|(path, there)| (path, *there)))?;
+        self.put_all(&stage, plan.paths.iter().map(|(path, there)| (path.as_path(), *there)))?;
         stage.remove()?;
+        self.note_ours(which, &record.repo, &plan.ours, &plan.merged)?;
         Ok(Ok(plan.paths.len()))
     }
 
     /// Puts every path as it is to be. What goes, goes first: a file may take the place of a folder.
-    fn put_all<'a>(
+    pub(super) fn put_all<'a>(
         &self,
         stage: &Stage<'_>,
-        paths: impl Iterator<Item = (&'a String, bool)> + Clone,
+        paths: impl Iterator<Item = (&'a Path, bool)> + Clone,
     ) -> Result<(), Failed> {
         let gone = paths.clone().filter(|(_, there)| !there);
         for (path, there) in gone.chain(paths.filter(|(_, there)| *there)) {
@@ -118,8 +122,8 @@ impl Shop {
     /// Returns the person's files as they are now, with those of the planned paths that git ignores.
     fn now(&self, at: &At, index: &Path, plan: &Plan) -> Result<String, Failed> {
         let is_file =
-            |path: &&String| fs::symlink_metadata(at.tree.join(path)).is_ok_and(|found| !found.is_dir());
-        let there: Vec<&String> = plan.paths.keys().filter(is_file).collect();
+            |path: &&Path| fs::symlink_metadata(at.tree.join(path)).is_ok_and(|found| !found.is_dir());
+        let there: Vec<&Path> = plan.paths.keys().map(PathBuf::as_path).filter(is_file).collect();
         snapshot_with(&self.git, at, index, &there)
     }
 
@@ -138,10 +142,11 @@ impl Shop {
             (&plan.ours, not_old.difference(&not_new).cloned().collect())
         };
         let there: BTreeSet<String> = self.names(&at, tree, &wrong)?;
-        stage.fill(tree, there.iter())?;
-        self.put_all(&stage, wrong.iter().map(|path| (path, there.contains(path))))?;
+        stage.fill(tree, there.iter().map(Path::new))?;
+        self.put_all(&stage, wrong.iter().map(|path| (Path::new(path), there.contains(path))))?;
         stage.remove()?;
         if theirs.is_empty() {
+            self.note_ours(which, &record.repo, &plan.ours, &plan.merged)?;
             return Ok(Ok(plan.paths.len()));
         }
         remove(&self.file(which, "merge")?)?;
@@ -152,7 +157,7 @@ impl Shop {
     fn differ(&self, at: &At, one: &str, two: &str, plan: &Plan) -> Result<BTreeSet<String>, Failed> {
         let changes = compare(&self.git, at, one, two)?;
         let paths = changes.into_iter().filter_map(|change| String::from_utf8(change.path).ok());
-        Ok(paths.filter(|path| plan.paths.contains_key(path)).collect())
+        Ok(paths.filter(|path| plan.paths.contains_key(Path::new(path))).collect())
     }
 
     /// Returns those of the paths that a tree has.
@@ -201,14 +206,14 @@ impl Shop {
 }
 
 /// Returns the paths that a merge writes, or those that it cannot write.
-fn planned(changes: &[Change]) -> Result<BTreeMap<String, bool>, Vec<String>> {
+fn planned(changes: &[Change]) -> Result<BTreeMap<PathBuf, bool>, Vec<String>> {
     let mut paths = BTreeMap::new();
     let mut odd = Vec::new();
     for change in changes {
         let is_link = |side: &Option<super::repo::Entry>| side.as_ref().is_some_and(|it| it.mode == GITLINK);
         match std::str::from_utf8(&change.path) {
             Ok(path) if !is_link(&change.old) && !is_link(&change.new) => {
-                paths.insert(path.to_owned(), change.new.is_some());
+                paths.insert(path.into(), change.new.is_some());
             }
             _ => odd.push(String::from_utf8_lossy(&change.path).into_owned()),
         }

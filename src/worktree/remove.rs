@@ -37,6 +37,7 @@ impl Shop {
             return Ok(());
         }
         let _held = self.lock()?;
+        self.forget_snaps(delegation, &folder)?;
         for step in recorded(&folder) {
             let which = Which { delegation: delegation.clone(), step: step.as_str().into() };
             let Some(record) = self.look(&which)? else { continue };

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -90,7 +91,7 @@ pub(super) fn snapshot(git: &Git, at: &At, index: &Path) -> Result<String, Faile
 }
 
 /// Takes a snapshot that also has these files, ignored or not.
-pub(super) fn snapshot_with(git: &Git, at: &At, index: &Path, also: &[&String]) -> Result<String, Failed> {
+pub(super) fn snapshot_with(git: &Git, at: &At, index: &Path, also: &[&Path]) -> Result<String, Failed> {
     fresh(index)?;
     // With what git knows of the files already only the changed ones are read.
     let own = at.dir.join("index");
@@ -108,22 +109,27 @@ pub(super) fn snapshot_with(git: &Git, at: &At, index: &Path, also: &[&String]) 
         (_, _, said) => return Err(Failed::Git { what: "add".into(), said }),
     }
     if !also.is_empty() {
-        let list = index.with_extension("list");
-        let names: Vec<u8> =
-            also.iter().flat_map(|name| [name.as_bytes(), &[0]]).flatten().copied().collect();
-        fs::write(&list, names).map_err(Failed::file("write", &list))?;
-        let mut from = std::ffi::OsString::from("--pathspec-from-file=");
-        from.push(&list);
-        let add = ["--literal-pathspecs", "add", "--force", "--pathspec-file-nul"];
-        git.at(at).index(index).args(add).args([from]).run()?;
-        super::record::remove(&list)?;
+        force(git, at, index, also)?;
     }
     git.at(at).index(index).args(["write-tree"]).line()
 }
 
+/// Adds these files to an index, ignored or not.
+pub(super) fn force(git: &Git, at: &At, index: &Path, also: &[&Path]) -> Result<(), Failed> {
+    let list = index.with_extension("list");
+    let names: Vec<u8> =
+        also.iter().flat_map(|name| [name.as_os_str().as_bytes(), &[0]]).flatten().copied().collect();
+    fs::write(&list, names).map_err(Failed::file("write", &list))?;
+    let mut from = std::ffi::OsString::from("--pathspec-from-file=");
+    from.push(&list);
+    let add = ["--literal-pathspecs", "add", "--force", "--pathspec-file-nul"];
+    git.at(at).index(index).args(add).args([from]).run()?;
+    super::record::remove(&list)
+}
+
 /// Copies an index with its time. By that git knows which files were written in the same moment as the index, and
 /// looks into those: a newer copy would hide an edit that kept the size of its file.
-fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
     let mut own = fs::File::open(from)?;
     let written = own.metadata()?.modified()?;
     let mut copy = fs::File::create(to)?;
@@ -133,9 +139,7 @@ fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Makes room for a private index: what a run that was cut off left is of no use.
 pub(super) fn fresh(index: &Path) -> Result<(), Failed> {
-    let mut lock = index.as_os_str().to_owned();
-    lock.push(".lock");
-    for path in [index, Path::new(&lock)] {
+    for path in [index, &lock_of(index)] {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(Failed::file("remove", path)(error));
@@ -144,6 +148,13 @@ pub(super) fn fresh(index: &Path) -> Result<(), Failed> {
         }
     }
     Ok(())
+}
+
+/// Returns the lock that git makes beside an index.
+pub(super) fn lock_of(index: &Path) -> PathBuf {
+    let mut lock = index.as_os_str().to_owned();
+    lock.push(".lock");
+    lock.into()
 }
 
 /// Makes a commit of a tree.

@@ -1,18 +1,22 @@
 //! Work trees made, recorded and shown. One at a time: everything that writes holds one lock, which also git runs that
 //! a crash left behind hold until they end.
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
 
 use super::git::{At, Failed, Fuse, Git};
 use super::record::{Record, read, write};
 use super::repo::{Nowhere, Repo, commit, compare, fresh, point, snapshot};
+use super::snap::Memory;
 use crate::model::id::{DelegationId, SubtaskId};
 use crate::model::worktree::TreeState;
 use crate::store::folder::StateFolder;
 
 /// Whose work tree.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Which {
     pub delegation: DelegationId,
     pub step: SubtaskId,
@@ -35,6 +39,7 @@ pub struct Shop {
     pub(super) git: Git,
     pub(super) folder: StateFolder,
     pub(super) fuse: Fuse,
+    pub(super) memory: RefCell<Memory>,
 }
 
 /// The lock, held.
@@ -49,7 +54,7 @@ impl Drop for Held<'_> {
 impl Shop {
     /// Names a state folder's.
     pub fn new(folder: StateFolder, git: Git) -> Self {
-        Self { git, folder, fuse: Fuse::default() }
+        Self { git, folder, fuse: Fuse::default(), memory: RefCell::default() }
     }
 
     /// The same, cut off at a step: for tests.
@@ -122,7 +127,7 @@ impl Shop {
             Err(conflicts) => return Ok(Made::Conflict(conflicts)),
         };
         self.fuse.pass()?;
-        let reference = ref_of(which);
+        let reference = ref_name(which);
         point(&self.git, &repo.at(), &repo.common, &reference, &base)?;
         self.fuse.pass()?;
         let admin = self.add(&repo, &path, &base)?;
@@ -264,7 +269,7 @@ fn is_to_come(record: &Record, repo: &Repo) -> bool {
 }
 
 /// Returns the ref of a step. Ids are file names; a ref may not have every dot that those have.
-fn ref_of(which: &Which) -> String {
+pub(super) fn ref_name(which: &Which) -> String {
     let part = |id: &str| id.replace('.', "%2E");
     format!("refs/quarterdeck/{}/{}", part(which.delegation.as_str()), part(which.step.as_str()))
 }

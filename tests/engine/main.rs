@@ -16,5 +16,6 @@ mod lines;
 mod nested;
 mod promises;
 mod propose;
+mod rollback;
 mod soak;
 mod storm;

@@ -51,6 +51,7 @@ fn spec(a: u16, b: u16, parent: Option<Above>) -> Spec {
             auto_retry: b & 1 == 0,
             max_retries: u32::from(a % 3),
             continue_on_partial_failure: b & 2 == 0,
+            rollback_on_failure: b & 32 == 0,
             // Some may spend only so much, alone or with all below.
             token_budget: (a & 4096 != 0).then_some(300 + u64::from(b % 900)),
             cost_budget: (b % 11 == 4).then_some(Usd::from_dollars(0.5)),
@@ -71,7 +72,7 @@ fn verb(a: u16, b: u16, world: &World) -> Verb {
         0 | 1 => Verb::Pause { mode: PauseMode::Freeze },
         2 => Verb::Pause { mode: PauseMode::Drain },
         3 | 4 => Verb::Resume,
-        5 => Verb::Cancel { rollback: false, reason: Some("enough".into()) },
+        5 => Verb::Cancel { rollback: b & 4 == 0, reason: Some("enough".into()) },
         6 | 7 => Verb::Retry { with_failure: b & 1 == 0, agent: None, model: None, fresh: false },
         8 => Verb::Skip { reason: None, result: Some("as if".into()) },
         9 => Verb::Accept { reason: None },
@@ -96,6 +97,7 @@ fn verb(a: u16, b: u16, world: &World) -> Verb {
             1 => Verb::Keep,
             _ => Verb::Discard,
         },
+        14 => Verb::Rollback { reason: None },
         _ if b & 1 == 0 => Verb::Tell { text: "hello".into() },
         _ => Verb::Answer { question_id: format!("q-{}", b / 2 % 4).into(), answer: Answer::Allow },
     }
@@ -251,6 +253,7 @@ fn happen(world: &mut World, (kind, a, b): Op) {
             world.isolated =
                 pick(&[None, Some(AfterIsolation::Ask), Some(AfterIsolation::Merge)], b).flatten();
             world.see_to_tree(a & 8 == 0);
+            world.see_to_undo(b & 8 == 0);
         }
         12..=15 => {
             let sessions: Vec<SessionId> = world.hosts.keys().cloned().collect();
@@ -412,6 +415,7 @@ fn wind_down(world: &mut World) {
         world.obey_all();
         stands_still(world);
         while world.see_to_tree(world.steps.is_multiple_of(2)).is_some() {}
+        while world.see_to_undo(world.steps.is_multiple_of(2)).is_some() {}
         if let Some(session) = running(world, round, false) {
             world.exit(&session, done("at last"));
             continue;

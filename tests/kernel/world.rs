@@ -15,6 +15,7 @@ use quarterdeck::model::fact::{Fact, SourceFact};
 use quarterdeck::model::handoff::Outcome;
 use quarterdeck::model::id::{CommandId, DelegationId, Seq, SessionId, SubtaskId};
 use quarterdeck::model::key::{NodeKey, SourceId, SourceKind};
+use quarterdeck::model::rollback::{Noted, Rollback};
 use quarterdeck::model::time::Stamp;
 use quarterdeck::model::usage::{Count, Tokens, Usd};
 use quarterdeck::model::worktree::{AfterIsolation, TreeState, WorkTree};
@@ -47,6 +48,9 @@ pub struct FakeHost {
     pub told: bool,
 }
 
+/// A rollback: for which delegation and command, under which key, and of which steps.
+pub type Undo = (DelegationId, Option<CommandId>, String, Vec<(DelegationId, SubtaskId)>);
+
 pub struct World {
     pub kernel: Kernel,
     pub model: Model,
@@ -65,6 +69,8 @@ pub struct World {
     pub isolated: Option<AfterIsolation>,
     /// Work trees that are to be seen to.
     pub trees: VecDeque<(DelegationId, SubtaskId, Option<CommandId>, TreeWork)>,
+    /// What is to be undone: for which delegation and command, under which key, and which steps.
+    pub undos: VecDeque<Undo>,
     pub last_effects: Vec<Effect>,
 }
 
@@ -95,6 +101,7 @@ impl World {
             watch: Watch::default(),
             isolated: None,
             trees: VecDeque::new(),
+            undos: VecDeque::new(),
             last_effects: Vec::new(),
         }
     }
@@ -186,6 +193,7 @@ impl World {
         self.kernel = self.fold();
         self.timers.clear();
         self.trees.clear();
+        self.undos.clear();
         let observed = self.kernel.expected().into_iter().map(|session| {
             let seen = match self.hosts.get(&session).map(|host| &host.state) {
                 None | Some(HostState::Asked | HostState::NotStarted) => Observed::NeverRan,
@@ -240,6 +248,9 @@ impl World {
                 }
                 Effect::Tree { delegation, subtask, command, what } => {
                     self.trees.push_back((delegation, subtask, command, what));
+                }
+                Effect::Undo { delegation, command, key, steps } => {
+                    self.undos.push_back((delegation, command, key, steps));
                 }
                 Effect::Sweep { session } => {
                     let host = self.hosts.entry(session.clone()).or_insert_with(|| absent(&session));
@@ -361,6 +372,26 @@ impl World {
             tree.conflicts = vec!["src/a.rs".into()];
         }
         Some(self.give(Input::Report(Report::Tree { delegation, subtask, command, tree: Ok(tree) })))
+    }
+
+    /// Sees to the next rollback; returns what came of it, or `None` if there is none.
+    pub fn see_to_undo(&mut self, can: bool) -> Option<Vec<Body>> {
+        let (delegation, command, _, steps) = self.undos.pop_front()?;
+        let came = if can {
+            let own = steps.iter().filter(|(of, _)| *of == delegation).map(|(_, step)| step.clone());
+            Ok(Box::new(Rollback {
+                own: own.collect(),
+                steps: steps.iter().map(|(_, step)| step.to_string()).collect(),
+                restored: vec![Noted::new("a", "restored")],
+                restored_count: 1,
+                left: vec![Noted::new("b", "it was changed since")],
+                left_count: 1,
+                ..Rollback::default()
+            }))
+        } else {
+            Err("there is no snapshot".to_owned())
+        };
+        Some(self.give(Input::Report(Report::Undone { delegation, command, came })))
     }
 
     /// Ends an agent that runs.

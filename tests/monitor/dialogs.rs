@@ -197,14 +197,86 @@ fn what_nobody_waits_for_has_no_such_choice() {
     assert!(!text.contains("and what waits for it"), "{text}");
 }
 
+/// Returns the last question what a rollback would do: its number, and what it would be.
+fn foreseen(deck: &Deck) -> (u64, Vec<Verb>) {
+    let asked = deck.effects.iter().rev().find_map(|effect| {
+        let Effect::Foresee { ticket, commands } = effect else { return None };
+        Some((*ticket, commands.iter().map(|(_, command)| command.verb.clone()).collect()))
+    });
+    asked.unwrap_or_else(|| panic!("it is asked what would be undone"))
+}
+
 #[test]
-fn a_rollback_is_shown_as_what_cannot_be_and_never_asked_for() {
+fn a_cancel_says_what_a_rollback_would_undo_and_asks_for_it_where_chosen() {
     let mut deck = chain();
     deck.press("j c");
-    assert!(deck.text(120, 40).contains("roll back  this engine cannot roll back yet"));
+    let (ticket, verbs) = foreseen(&deck);
+    assert_eq!(verbs, [Verb::Cancel { rollback: true, reason: None }]);
+    assert!(deck.text(120, 40).contains("looking what that would undo"));
+    let told = "Roll back would undo st-1: 2 files back; 1 left alone: b (it was changed since).";
+    deck.news(News::Foreseen { ticket, told: Ok(told.into()) });
+    let text = deck.text(120, 40);
+    assert!(text.contains("Roll back would undo st-1: 2 files back") && !text.contains("looking"), "{text}");
     deck.press("tab tab down enter");
-    assert_eq!(deck.said(), "Cannot roll back: this engine cannot roll back yet.");
+    assert_eq!(deck.commands()[0].verb, Verb::Cancel { rollback: true, reason: None });
+}
+
+#[test]
+fn what_cannot_be_rolled_back_says_why_before_and_is_not_asked_for() {
+    let mut deck = chain();
+    deck.press("j c");
+    let (ticket, _) = foreseen(&deck);
+    let why = "del-c/st-1: this is no git repository.";
+    deck.news(News::Foreseen { ticket, told: Err(why.into()) });
+    let text = deck.text(120, 40);
+    assert!(text.contains("del-c/st-1: this is no git repository."), "{text}");
+    deck.press("tab tab down enter");
+    assert_eq!(deck.said(), "Cannot roll back: del-c/st-1: this is no git repository.");
     assert!(deck.sent().is_empty() && deck.has_form());
+}
+
+#[test]
+fn a_failed_step_and_what_is_half_done_are_rolled_back_from_their_dialogs() {
+    let mut deck = broken();
+    deck.press("j j enter").press("down down down down down enter");
+    assert_eq!(deck.sent(), ["rollback del-p/st-2"]);
+    let mut deck = broken();
+    deck.press("R");
+    assert_eq!(foreseen(&deck).1, [Verb::Rollback { reason: None }]);
+    deck.press("down down down down down enter");
+    assert_eq!(deck.sent(), ["rollback del-p"]);
+}
+
+#[test]
+fn what_is_done_is_rolled_back_by_a_key_and_what_works_is_not() {
+    let mut deck = broken();
+    deck.press("j U");
+    assert_eq!(foreseen(&deck).1, [Verb::Rollback { reason: None }]);
+    deck.type_in("not wanted").press("enter");
+    assert_eq!(deck.commands()[0].verb, Verb::Rollback { reason: Some("not wanted".into()) });
+    let mut deck = chain();
+    deck.press("j U");
+    assert!(deck.said().contains("cancel it, with rollback"), "{}", deck.said());
+}
+
+#[rstest]
+#[case::cancel(chain(), "j c")]
+#[case::failure(broken(), "j j enter")]
+#[case::failures(broken(), "R")]
+fn the_dialogs_of_a_cancel_and_of_failures_are_seen_whole_on_a_small_screen(
+    #[case] mut deck: Deck,
+    #[case] keys: &str,
+) {
+    deck.press(keys);
+    let (ticket, _) = foreseen(&deck);
+    let told = "Roll back would undo st-1, st-2: 12 files back; 2 left alone: src/a.rs (it was changed since), \
+                src/b.rs (it was changed since).";
+    deck.news(News::Foreseen { ticket, told: Ok(told.into()) });
+    let text = deck.text(80, 24);
+    assert!(
+        !text.contains(" lines 1 to ") && text.contains("roll back") && text.contains("leave it"),
+        "{text}"
+    );
 }
 
 /// A delegation of which two steps failed, one with a session and a word of its agent.
@@ -256,7 +328,8 @@ fn the_file_that_a_failed_step_left_is_opened_from_its_dialog() {
     deck.effects.clear();
     deck.press("enter down down down down down down enter");
     assert_eq!(deck.said(), "Cannot open the file: it left none.");
-    assert!(deck.effects.is_empty(), "{:?}", deck.effects);
+    let opens = |effect: &Effect| matches!(effect, Effect::Edit(_) | Effect::EditLog { .. });
+    assert!(!deck.effects.iter().any(opens), "{:?}", deck.effects);
 }
 
 #[rstest]

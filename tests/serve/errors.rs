@@ -106,7 +106,9 @@ async fn what_the_state_does_not_allow_is_409_and_says_which_state() {
         (&"done".into(), &"refused".into())
     );
     let told = deck.post(&format!("/api/delegation/{id}/rollback"), "").await;
-    assert_problem(&told, 409, "unsupported", "rollback");
+    assert_problem(&told, 409, "unsupported", "cannot be rolled back");
+    let told = deck.post(&format!("/api/delegation/{id}/rollback?preview=true"), "").await;
+    assert_problem(&told, 409, "unsupported", "cannot be rolled back");
 }
 
 #[tokio::test(flavor = "multi_thread")]

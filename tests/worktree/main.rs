@@ -12,3 +12,5 @@ mod merged;
 mod place;
 mod props;
 mod seen;
+mod undone;
+mod undone_props;

@@ -15,6 +15,7 @@ use crate::model::command::{Command, ReceiptState, Spec, Verb};
 use crate::model::fact::{Fact, SourceFact, SourceState};
 use crate::model::id::SessionId;
 use crate::model::key::SourceId;
+use crate::model::rollback::Rollback;
 use crate::model::text;
 use crate::monitor::app::effect::{Handover, LogEntry, News, Planned};
 use crate::serve::client::{Blocking, Client, ClientError, Outcome, Place, Remote};
@@ -138,6 +139,18 @@ pub(super) fn begin(client: &Client, spec: Spec) -> Result<String, String> {
         },
         Outcome::Pending => Err("the engine has not answered yet".into()),
     }
+}
+
+/// Asks what a command would undo there.
+pub(super) fn foretold(client: &Client, command: &Command) -> Result<Rollback, String> {
+    let step = command.subtask_id.as_ref().map(|step| format!("/subtask/{step}")).unwrap_or_default();
+    let (id, kind) = (&command.delegation_id, command.verb.kind());
+    let path = format!("/api/delegation/{id}{step}/{kind}?preview=true");
+    let body = if kind == "cancel" { json!({ "rollback": true }) } else { json!({}) };
+    let client = Blocking::new(client.clone()).map_err(|error| error.to_string())?;
+    let told = client.post(&path, &ask::random(), &body).map_err(|error| error.to_string())?;
+    let told = told.body.pointer("/preview/rollback").cloned().unwrap_or_default();
+    serde_json::from_value(told).map_err(|error| format!("no preview came: {error}"))
 }
 
 /// Asks why something does not run.

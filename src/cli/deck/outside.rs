@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use super::foresee::foresee;
 use super::logs::LogFollower;
 use super::{Watched, Whose, elsewhere, git};
 use crate::cli::natives::Transcript;
@@ -66,6 +67,15 @@ impl Hands {
         } else {
             "Select a row of the project that is meant: there are several.".into()
         }
+    }
+
+    fn foresee(&self, ticket: u64, commands: Vec<(SourceId, Command)>) {
+        let commands = self.with_places(commands);
+        self.spawn(move |_| News::Foreseen { ticket, told: foresee(&commands) });
+    }
+
+    fn with_places(&self, commands: Vec<(SourceId, Command)>) -> Vec<(Option<Whose>, Command)> {
+        commands.into_iter().map(|(source, command)| (self.whose(source), command)).collect()
     }
 
     fn folders(&self) -> Vec<StateFolder> {
@@ -226,13 +236,13 @@ impl Outside for Hands {
             }
             Effect::Hold { id, what, held } => self.hold(id, what, held),
             Effect::Preview { ticket, commands } => {
-                let commands: Vec<(Option<Whose>, Command)> =
-                    commands.into_iter().map(|(source, command)| (self.whose(source), command)).collect();
+                let commands = self.with_places(commands);
                 self.spawn(move |_| {
                     let lines = commands.iter().flat_map(|(whose, command)| preview(whose.as_ref(), command));
                     News::Previewed { ticket, lines: lines.collect() }
                 });
             }
+            Effect::Foresee { ticket, commands } => self.foresee(ticket, commands),
             Effect::Explain { ticket, target } => {
                 let whose = self.whose(target.source);
                 self.spawn(move |_| News::Explained { ticket, lines: explain(whose.as_ref(), &target) });

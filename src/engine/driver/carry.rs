@@ -55,6 +55,7 @@ impl Driver {
             Effect::Tree { delegation, subtask, command, what } => {
                 self.settle_tree(delegation, subtask, command, what);
             }
+            Effect::Undo { delegation, command, key, steps } => self.undo(delegation, command, key, steps),
         }
     }
 
@@ -161,16 +162,16 @@ impl Driver {
 
     /// Takes a command in, from whichever way it came.
     ///
-    /// Which agents there are only the configuration knows, so what names another is refused here. The variables
+    /// Which agents there are only the configuration knows, so what names another is refused here; so is what wants
+    /// undone what cannot be, before anything is ended for it. The variables
     /// that were handed over for a start that is refused are nobody's any more.
     pub(super) fn admit(&mut self, command: Command) -> Result<()> {
         let (id, delegation) = (command.id.clone(), command.delegation_id.clone());
         let is_start = matches!(command.verb, Verb::Start { .. });
-        match self.unknown_agent(&command).filter(|_| self.kernel.outcome(&id).is_none()) {
-            Some(why) => {
-                let refused = refusal_of(&command, Refusal::new(Code::Invalid, why));
-                self.record(vec![(now(), refused)])?;
-            }
+        let unknown = self.unknown_agent(&command).map(|why| Refusal::new(Code::Invalid, why));
+        let refusal = unknown.or_else(|| self.cannot_undo(&command));
+        match refusal.filter(|_| self.kernel.outcome(&id).is_none()) {
+            Some(refusal) => self.record(vec![(now(), refusal_of(&command, refusal))])?,
             None => self.give(command)?,
         }
         let is_refused = matches!(self.kernel.outcome(&id), Some(CommandOutcome::Refused { .. }));

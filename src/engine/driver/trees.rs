@@ -4,14 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Driver;
+use super::undo::{self, UndoJob};
 use crate::engine::kernel::effect::{Launch, Order, TreeWork};
 use crate::engine::kernel::input::{Exit, Input, Report, Verdict};
 use crate::model::event::Body;
 use crate::model::handoff::Outcome;
 use crate::model::id::{CommandId, DelegationId, SessionId, SubtaskId};
+use crate::model::rollback::Rollback;
 use crate::model::time::Stamp;
 use crate::model::worktree::{AfterIsolation, Isolation, MOST_NAMED, TreeState, WorkTree};
 use crate::source::watch::Bell;
@@ -20,26 +22,55 @@ use crate::store::folder::StateFolder;
 use crate::worktree::{Git, Made, Merged, Record, Shop, Which, is_below_a_repository};
 
 /// A piece of work for the thread.
-enum Job {
+pub(super) enum Job {
     Make { session: SessionId, which: Which, root: PathBuf, before: Vec<SubtaskId> },
     Record { session: SessionId, which: Which },
     Settle { which: Which, command: Option<CommandId>, what: TreeWork },
     Forget(DelegationId),
+    Before { session: SessionId, which: Which, root: PathBuf, within: Duration },
+    After { session: SessionId, which: Which, is_late: bool, within: Duration },
+    Undo(Box<UndoJob>),
 }
 
 /// What came of it.
-enum Came {
-    Made { session: SessionId, made: std::result::Result<Made, String> },
-    Recorded { session: SessionId, record: std::result::Result<Option<Record>, String> },
-    Settled { which: Which, command: Option<CommandId>, tree: std::result::Result<Box<WorkTree>, String> },
+pub(super) enum Came {
+    Made {
+        session: SessionId,
+        made: std::result::Result<Made, String>,
+    },
+    Recorded {
+        session: SessionId,
+        record: std::result::Result<Option<Record>, String>,
+    },
+    Settled {
+        which: Which,
+        command: Option<CommandId>,
+        tree: std::result::Result<Box<WorkTree>, String>,
+    },
     Forgotten,
+    Snapped {
+        session: SessionId,
+        root: PathBuf,
+    },
+    SnappedAfter(SessionId),
+    Undone {
+        delegation: DelegationId,
+        command: Option<CommandId>,
+        came: std::result::Result<Box<Rollback>, String>,
+    },
 }
 
-/// A session whose work tree is being made.
-struct Waiting {
+/// A session whose work tree is being made, or before which a snapshot is taken.
+pub(super) struct Waiting {
     launch: Launch,
     /// What it was ordered meanwhile.
     orders: Vec<(CommandId, Order)>,
+}
+
+impl Waiting {
+    pub(super) fn new(launch: Launch) -> Self {
+        Self { launch, orders: Vec::new() }
+    }
 }
 
 /// What the driver knows of the work trees in its hands.
@@ -61,6 +92,25 @@ impl Trees {
         self.open == 0
     }
 
+    /// Keeps a session that is to begin later.
+    pub(super) fn wait(&mut self, session: SessionId, waiting: Waiting) {
+        self.waiting.insert(session, waiting);
+    }
+
+    /// Returns a session that may begin now, with what it was ordered meanwhile.
+    pub(super) fn waited(&mut self, session: &SessionId) -> Option<(Launch, Vec<(CommandId, Order)>)> {
+        self.waiting.remove(session).map(|Waiting { launch, orders }| (launch, orders))
+    }
+
+    /// Keeps the end of a session until it can be told.
+    pub(super) fn end(&mut self, session: SessionId, exit: Exit) {
+        self.ended.insert(session, exit);
+    }
+
+    pub(super) fn exit_of(&mut self, session: &SessionId) -> Option<Exit> {
+        self.ended.remove(session)
+    }
+
     fn give(&mut self, job: Job, folder: &StateFolder, env: &BTreeMap<String, String>, bell: Bell) {
         let thread = self.thread.get_or_insert_with(|| begin(folder.clone(), env.clone(), bell));
         self.open += 1;
@@ -78,7 +128,7 @@ enum Wanted {
 }
 
 impl Driver {
-    fn tree_job(&mut self, job: Job) {
+    pub(super) fn tree_job(&mut self, job: Job) {
         let folder = self.book.store().folder.clone();
         self.trees.give(job, &folder, &self.world.env, self.watch.bell());
     }
@@ -133,7 +183,7 @@ impl Driver {
         self.renew_config();
         let (root, session) = (self.root_of(launch), launch.session.clone());
         match self.wants_tree(launch, &root) {
-            Wanted::No => self.start_in(launch, &root),
+            Wanted::No => self.start_after_snapshot(launch, &root),
             Wanted::NotHere(why) => {
                 self.trees.placed.insert(session, Box::new(WorkTree::none(why)));
                 self.start_in(launch, &root);
@@ -141,8 +191,7 @@ impl Driver {
             Wanted::Yes => {
                 let which = Which { delegation: launch.delegation.clone(), step: launch.subtask.clone() };
                 let before = self.kernel.before(&launch.delegation, &launch.subtask);
-                let waiting = Waiting { launch: launch.clone(), orders: Vec::new() };
-                self.trees.waiting.insert(session.clone(), waiting);
+                self.trees.wait(session.clone(), Waiting::new(launch.clone()));
                 self.tree_job(Job::Make { session, which, root, before });
             }
         }
@@ -179,7 +228,10 @@ impl Driver {
             self.tree_job(Job::Record { session: session.clone(), which: Which { delegation, step } });
             return Ok(());
         }
-        self.take(Input::Report(Report::Exited { session: session.clone(), exit }))
+        match self.ended_with_snapshot(session, exit) {
+            Some(exit) => self.take(Input::Report(Report::Exited { session: session.clone(), exit })),
+            None => Ok(()),
+        }
     }
 
     /// Merges, leaves or removes a work tree.
@@ -240,6 +292,11 @@ impl Driver {
                     self.take(Input::Report(Report::Tree { delegation, subtask: step, command, tree }))?;
                 }
                 Came::Forgotten => {}
+                Came::Snapped { session, root } => self.snapped(&session, &root),
+                Came::SnappedAfter(session) => self.snapped_after(session)?,
+                Came::Undone { delegation, command, came } => {
+                    self.take(Input::Report(Report::Undone { delegation, command, came }))?;
+                }
             }
         }
     }
@@ -337,6 +394,13 @@ fn carry_out(shop: &Shop, job: Job) -> Came {
             let _ = shop.forget(&delegation);
             Came::Forgotten
         }
+        Job::Before { session, which, root, within } => undo::before(shop, session, &which, root, within),
+        Job::After { session, which, is_late, within } => {
+            // Without it nothing can be undone later, and that is said then.
+            let _ = shop.after(&which, &session, is_late, within);
+            Came::SnappedAfter(session)
+        }
+        Job::Undo(job) => undo::undo(shop, *job),
     }
 }
 

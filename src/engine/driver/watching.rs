@@ -48,7 +48,10 @@ impl Driver {
         match session::look(&folder) {
             Ok(session::State::NeverRan) => Observed::NeverRan,
             // Its end is read from its folder like any other, once what it printed is read.
-            Ok(session::State::Running { .. } | session::State::Exited(_)) => {
+            Ok(state @ (session::State::Running { .. } | session::State::Exited(_))) => {
+                if matches!(state, session::State::Exited(_)) {
+                    self.unwatched.insert(session.clone());
+                }
                 let listens = self.listens(session);
                 let desk = Desk::adopt(session.clone(), folder);
                 let tree = self.place_of(session);
@@ -57,7 +60,10 @@ impl Driver {
                 self.is_watching = false;
                 Observed::Running(host)
             }
-            Ok(session::State::Lost { .. }) | Err(session::Error::Unreadable { .. }) => Observed::Gone,
+            Ok(session::State::Lost { .. }) | Err(session::Error::Unreadable { .. }) => {
+                self.lost_with_snapshot(session);
+                Observed::Gone
+            }
             // An error is no observation: the agent may be alive and well.
             Err(_) => {
                 self.unseen.insert(session.clone());
@@ -232,6 +238,7 @@ impl Driver {
             self.take(Input::Report(Report::NotStarted { session: session.clone(), error }))?;
         } else if news.is_gone {
             self.leave(session);
+            self.lost_with_snapshot(session);
             self.take(Input::Report(Report::Gone { session: session.clone() }))?;
         }
         Ok(())

@@ -79,6 +79,7 @@ impl Turn<'_> {
             Report::Tree { delegation, subtask, command, tree } => {
                 self.tree_came(&delegation, &subtask, command.as_ref(), tree);
             }
+            Report::Undone { delegation, command, came } => self.undone(delegation, command, came),
             // The model keeps signs of life; nothing is decided by them.
             Report::Alive { .. } => {}
         }

@@ -93,6 +93,7 @@ impl Kernel {
             clock: Clock { due_ms: plan.and_then(|plan| plan.due_ms), ..Clock::running(deadline) },
             epoch,
             proposal: None,
+            owed: None,
             tasks: spec.subtasks.iter().cloned().map(Task::new).collect(),
             tally: Tally::default(),
         };

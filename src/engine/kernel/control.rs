@@ -14,6 +14,7 @@ mod say;
 mod skip;
 mod start;
 mod tree;
+mod undo;
 
 use std::time::Duration;
 
@@ -88,6 +89,7 @@ impl Turn<'_> {
             Verb::Reject { reason } => self.carry_out_reject(&command, reason.as_ref()),
             Verb::Merge | Verb::Keep | Verb::Discard => self.carry_out_tree(&command),
             Verb::Report { said } => self.carry_out_report(&command, said),
+            // It is ordered where it is concluded, like that of a cancel.
             Verb::Rollback { .. } => {}
         }
         self.touch(&command.delegation_id);
@@ -114,14 +116,10 @@ impl Turn<'_> {
                 proof
             }
             Verb::Resume => format!("{count} of {count} answered"),
-            Verb::Cancel { .. } => {
-                // Delegations end in their own time: with the last of what is below them.
-                if self.kernel.reach(&command).delegations.iter().any(|id| self.kernel.is_open(id)) {
-                    return;
-                }
-                let count = processes(&pending.proofs);
-                format!("{}, {} had not begun", ended(count, KNOWS_ORPHANS), pending.unstarted)
-            }
+            Verb::Cancel { .. } => match self.cancel_proof(&command) {
+                Some(proof) => proof,
+                None => return,
+            },
             Verb::Skip { .. } => ended(processes(&pending.proofs), KNOWS_ORPHANS),
             // Whether its agent ended by itself or with its session: it has ended.
             Verb::CancelAgent { .. } if count > 0 => "1 of 1 agent ended".into(),
@@ -159,9 +157,11 @@ impl Turn<'_> {
                 }
             },
             Verb::Report { said } => report_proof(said).into(),
-            Verb::Retry { .. } | Verb::Accept { .. } | Verb::Reject { .. } | Verb::Rollback { .. } => {
-                "done".into()
-            }
+            Verb::Rollback { .. } => match self.rollback_proof(&command) {
+                Some(proof) => proof,
+                None => return,
+            },
+            Verb::Retry { .. } | Verb::Accept { .. } | Verb::Reject { .. } => "done".into(),
         };
         self.confirm(id, Some(proof));
     }
@@ -232,7 +232,8 @@ fn ended(count: usize, knows_orphans: bool) -> String {
 
 /// Returns how many processes ended; a session that named none counts as one.
 fn processes(proofs: &[p::Proof]) -> usize {
-    proofs.iter().map(|proof| proof.pids.as_ref().map_or(1, |pids| pids.len().max(1))).sum()
+    let sessions = proofs.iter().filter(|proof| proof.session_id.is_some());
+    sessions.map(|proof| proof.pids.as_ref().map_or(1, |pids| pids.len().max(1))).sum()
 }
 
 /// Returns the event that refuses a command. It holds what the command was: its id means that one from then on.
@@ -301,7 +302,7 @@ impl Kernel {
             Verb::Start { spec } => self.check_start(command, spec),
             Verb::Pause { mode } => self.check_pause(command, *mode),
             Verb::Resume => self.check_resume(command),
-            Verb::Cancel { rollback, .. } => self.check_cancel(command, *rollback),
+            Verb::Cancel { .. } => self.check_cancel(command),
             Verb::Retry { .. } => self.check_retry(command),
             Verb::Skip { .. } => self.check_skip(command),
             Verb::Accept { .. } => self.check_accept(command),
@@ -317,10 +318,7 @@ impl Kernel {
             Verb::Approve { subtasks } => self.check_approve(command, subtasks.as_deref()),
             Verb::Reject { .. } => self.check_reject(command),
             Verb::Report { said } => self.check_report(command, said),
-            Verb::Rollback { .. } => {
-                let kind = command.verb.kind();
-                Err(Refusal::new(Code::Unsupported, format!("This engine cannot {kind} yet.")))
-            }
+            Verb::Rollback { .. } => self.check_rollback(command),
         }
     }
 

@@ -36,6 +36,13 @@ pub enum Effect {
     Sweep { session: SessionId },
     /// Merges, leaves or removes the work tree of a step; [`super::input::Report::Tree`] tells what came of it.
     Tree { delegation: DelegationId, subtask: SubtaskId, command: Option<CommandId>, what: TreeWork },
+    /// Undoes what these steps changed, once for each key; [`super::input::Report::Undone`] tells what came of it.
+    Undo {
+        delegation: DelegationId,
+        command: Option<CommandId>,
+        key: String,
+        steps: Vec<(DelegationId, SubtaskId)>,
+    },
 }
 
 /// What can be done with the work tree of a step that is over.

@@ -49,7 +49,10 @@ impl Kernel {
                 let word = if partial { StatusWord::Partial } else { StatusWord::Done };
                 self.ended(&data.delegation_id, word);
             }
-            Body::Failed(data) => self.ended(&data.delegation_id, StatusWord::Failed),
+            Body::Failed(data) => {
+                self.ended(&data.delegation_id, StatusWord::Failed);
+                self.owe_rollback(&data.delegation_id);
+            }
             Body::Expired(data) => self.ended(&data.delegation_id, StatusWord::Expired),
             Body::Rejected(data) => self.ended(&data.delegation_id, StatusWord::Rejected),
             Body::BudgetReached(data) if matches!(data.level.as_deref(), Some(DEADLINE | ACCEPTANCE)) => {
@@ -133,6 +136,8 @@ impl Kernel {
             Body::SubtaskCancelled(data) => self.subtask_cancelled(data),
             Body::SubtaskRetried(data) => self.retried(data),
             Body::SubtaskTree(data) => self.tree_told(data),
+            Body::RolledBack(data) => self.rolled_back(data),
+            Body::RollbackFailed(data) => self.rollback_failed(data),
             _ => {}
         }
     }
@@ -141,8 +146,8 @@ impl Kernel {
         let Some(delegation) = self.delegations.get_mut(&data.delegation_id) else { return };
         if delegation.is_ended() {
             (delegation.cancel, delegation.expired, delegation.lapsed) = (None, false, false);
-            // Whoever wakes it again asks nobody to accept it.
-            delegation.offer_until = None;
+            // Whoever wakes it again asks nobody to accept it, and wants nothing undone.
+            (delegation.offer_until, delegation.owed) = (None, None);
         }
         delegation.status = word;
         delegation.broke = word == StatusWord::Paused && data.reason.as_deref() == Some(BUDGET);

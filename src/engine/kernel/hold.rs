@@ -50,7 +50,7 @@ impl Kernel {
         };
         let waits = self.take_hold(&command);
         let trees = self.trees_of(&command);
-        let pending = Pending { command, waits, proofs: Vec::new(), unstarted: 0, trees };
+        let pending = Pending { command, waits, proofs: Vec::new(), unstarted: 0, trees, undo: None };
         self.pending.insert(data.command_id.clone(), pending);
     }
 

@@ -9,6 +9,7 @@ use crate::model::command::Command;
 use crate::model::event::payload::Asked;
 use crate::model::handoff::Outcome;
 use crate::model::id::{CommandId, DelegationId, QuestionId, SessionId, SubtaskId};
+use crate::model::rollback::Rollback;
 use crate::model::time::Stamp;
 use crate::model::worktree::WorkTree;
 
@@ -91,6 +92,8 @@ pub enum Report {
         command: Option<CommandId>,
         tree: Result<Box<WorkTree>, String>,
     },
+    /// What was undone for a delegation, or why nothing was.
+    Undone { delegation: DelegationId, command: Option<CommandId>, came: Result<Box<Rollback>, String> },
     /// A sign of life.
     Alive { session: SessionId },
 }

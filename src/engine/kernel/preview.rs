@@ -36,6 +36,11 @@ impl Kernel {
             preview.subtasks.extend(steps.map(|step| (command.delegation_id.clone(), step)));
             return Ok(preview);
         }
+        if let (Verb::Rollback { .. }, Some(steps)) = (&command.verb, self.undone_by(command)) {
+            preview.delegations.insert(command.delegation_id.clone());
+            preview.subtasks.extend(steps);
+            return Ok(preview);
+        }
         if asked(&command.verb).is_some() {
             return Ok(self.preview_allow(command));
         }

@@ -26,6 +26,9 @@ impl Turn<'_> {
             self.carry_out(&command);
         }
         self.settle_trees();
+        for id in &ids {
+            self.undo_failed(id);
+        }
     }
 
     /// Takes up one session as it was found.

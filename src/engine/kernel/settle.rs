@@ -103,9 +103,13 @@ impl Turn<'_> {
     fn end(&mut self, id: &DelegationId) {
         let Some(delegation) = self.kernel.delegations.get(id) else { return };
         let orphan = self.kernel.is_orphan(delegation);
-        let body = ending(delegation, orphan, self.tick.at.since(delegation.started));
+        let mut body = ending(delegation, orphan, self.tick.at.since(delegation.started));
+        if let Body::Cancelled(data) = &mut body {
+            data.rolled_back = self.kernel.is_rolled_back(id).then_some(true);
+        }
         let above = delegation.parent.as_ref().map(|parent| parent.delegation.clone());
         self.emit(body);
+        self.undo_failed(id);
         if let Some(above) = above {
             self.touch(&above);
         }

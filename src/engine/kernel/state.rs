@@ -66,6 +66,9 @@ pub struct Delegation {
     /// What was asked for, while nobody has approved it: nothing of it may begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Box<Spec>>,
+    /// What is to be done for it without a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owed: Option<Owed>,
     pub tasks: Vec<Task>,
     #[serde(skip)]
     pub(super) tally: Tally,
@@ -241,6 +244,25 @@ pub struct Pending {
     /// The steps of its delegation whose work trees must still be seen to.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub trees: BTreeSet<SubtaskId>,
+    /// What came of the rollback that it asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<Undo>,
+}
+
+/// What is to be done for a delegation that is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Owed {
+    /// It failed, and what it changed is to be undone.
+    Rollback,
+}
+
+/// What came of a rollback.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "kebab-case")]
+pub enum Undo {
+    Done { proof: String },
+    Failed { why: String },
 }
 
 /// What is remembered of a command, so that it never acts twice.
@@ -312,6 +334,8 @@ pub struct Brief {
     pub budget_orders: BTreeMap<SessionId, CommandId>,
     /// Ended or lost sessions whose processes are looked for, with what to say then.
     pub sweeping: BTreeMap<SessionId, Sweeping>,
+    /// Commands whose rollback was ordered.
+    pub undoing: BTreeSet<CommandId>,
 }
 
 /// A look for the processes of a session that is over.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::model::command::Spec;
 use crate::model::handoff::{Decision, Handoff, Outcome, SubtaskSpec};
 use crate::model::id::{AgentId, CommandId, DelegationId, QuestionId, SessionId, SubtaskId, TaskId};
+use crate::model::rollback::Rollback;
 use crate::model::time::Stamp;
 use crate::model::usage::{Tokens, Usd};
 use crate::model::worktree::WorkTree;
@@ -116,7 +117,12 @@ payloads! {
         unpriced: u64, forecast: Stamp, reason: String, by: String, command_id: CommandId,
     }
     /// `delegation:rolled-back`
-    RolledBack { delegation_id: DelegationId; reason: String, subtasks: Vec<SubtaskId> }
+    RolledBack {
+        delegation_id: DelegationId;
+        reason: String, subtasks: Vec<SubtaskId>, rollback: Box<Rollback>, by: String, command_id: CommandId,
+    }
+    /// `delegation:rollback-failed`: nothing was undone
+    RollbackFailed { delegation_id: DelegationId; reason: String, command_id: CommandId }
 
     /// `delegation:subtask-started`
     SubtaskStarted {

@@ -152,7 +152,7 @@ pub struct Choice {
     pub label: String,
     pub note: String,
     /// Why it cannot be chosen.
-    pub why_not: Option<&'static str>,
+    pub why_not: Option<Cow<'static, str>>,
 }
 
 /// Something to tick.
@@ -206,7 +206,7 @@ impl Choice {
 
     /// Makes one that is shown, and says why it cannot be chosen.
     pub fn unavailable(word: &'static str, label: impl Into<String>, why: &'static str) -> Self {
-        Self { why_not: Some(why), ..Self::new(word, label, why) }
+        Self { why_not: Some(why.into()), ..Self::new(word, label, why) }
     }
 }
 
@@ -323,14 +323,24 @@ impl Form {
     }
 
     /// Returns what is chosen although it cannot be, and why it cannot.
-    pub fn unavailable(&self) -> Option<(&str, &'static str)> {
+    pub fn unavailable(&self) -> Option<(&str, &str)> {
         self.fields.iter().find_map(|field| match field {
             Field::Choice { options, at, .. } => {
                 let one = options.get(*at)?;
-                Some((one.label.as_str(), one.why_not?))
+                Some((one.label.as_str(), one.why_not.as_deref()?))
             }
             Field::Checks { .. } | Field::Text { .. } => None,
         })
+    }
+
+    /// Says of a choice that it cannot be made, in every field that has it.
+    pub fn withdraw(&mut self, word: &str, why: &str) {
+        for field in &mut self.fields {
+            let Field::Choice { options, .. } = field else { continue };
+            for option in options.iter_mut().filter(|option| option.word == word) {
+                (option.note, option.why_not) = (why.to_owned(), Some(why.to_owned().into()));
+            }
+        }
     }
 
     /// Fills a field in: a line of text as it is, a choice by its word or by what it is called.

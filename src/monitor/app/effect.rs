@@ -40,6 +40,11 @@ pub enum Effect {
         ticket: u64,
         commands: Vec<(SourceId, Command)>,
     },
+    /// Ask what commands would undo.
+    Foresee {
+        ticket: u64,
+        commands: Vec<(SourceId, Command)>,
+    },
     /// Ask why something does not run.
     Explain {
         ticket: u64,
@@ -193,6 +198,8 @@ pub enum News {
     Tasks { source: Option<SourceId>, tasks: Vec<TaskName> },
     /// What a command would touch.
     Previewed { ticket: u64, lines: Vec<String> },
+    /// What would be undone, in words, or why nothing can be.
+    Foreseen { ticket: u64, told: Result<String, String> },
     /// What is changed and not committed, in words.
     Changes { ticket: u64, text: String },
     /// Why something does not run.

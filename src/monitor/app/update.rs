@@ -74,6 +74,7 @@ pub fn update(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
         Action::Accept => control::control(ui, cx, Control::Accept),
         Action::Raise => control::control(ui, cx, Control::Raise),
         Action::Settle => control::control(ui, cx, Control::Settle),
+        Action::Rollback => control::control(ui, cx, Control::Rollback),
         Action::Delegate => delegate::open(ui, cx),
         Action::Attach => tools::attach(ui, cx),
         Action::Diff => tools::diff(ui, cx),

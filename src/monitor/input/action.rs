@@ -103,6 +103,7 @@ actions! {
         Attach "attach" "open the agent's own program on this session, and come back",
         Diff "diff" "show what it changed",
         Settle "settle" "merge, keep or discard what it changed in its own work tree",
+        Rollback "rollback" "roll back: undo what it changed in the project's files",
         Delegate "delegate" "delegate a task",
     }
     /// Several rows at once.

@@ -22,6 +22,8 @@ use crate::monitor::input::keymap::Context;
 
 /// How wide a form is at most.
 const WIDEST: u16 = 76;
+/// The lines of a form that are its frame and its keys.
+const FRAME: usize = 4;
 
 /// Draws a box over the screen; returns what is inside.
 pub fn overlay(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, title: &str, size: (u16, u16)) -> Rect {
@@ -49,35 +51,15 @@ pub fn overlay(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, title: &str, siz
 pub fn form(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, form: &Form) -> Scrolled {
     let wide = WIDEST.min(area.width);
     let text_width = usize::from(wide.saturating_sub(4));
-    let mut lines = Vec::new();
-    for note in &form.notes {
-        let role = match note.tone {
-            Tone::Plain => Role::Text,
-            Tone::Dim => Role::Dim,
-            Tone::Good => Role::Good,
-            Tone::Warn => Role::Warn,
-            Tone::Bad => Role::Error,
-        };
-        lines.extend(wrap(&note.text, text_width, scene.style(role)));
-    }
-    if form.ticket.is_some() {
-        lines.push(Line::from(span(waiting(form), scene.style(Role::Faint))));
-    }
-    let mut focus = 0..0;
-    for (nth, field) in form.fields.iter().enumerate() {
-        // Short ones stand together.
-        let is_short = |field: &Field| matches!(field, Field::Text { is_short: true, .. });
-        let before = nth.checked_sub(1).and_then(|before| form.fields.get(before));
-        if !(is_short(field) && before.is_some_and(is_short)) {
-            lines.push(Line::default());
-        }
-        let from = lines.len();
-        lines.extend(field_lines(scene, field, nth == form.focus, text_width));
-        if nth == form.focus {
-            focus = from..lines.len();
+    let (mut lines, mut focus) = form_lines(scene, form, text_width, Pack::Roomy);
+    if too_tall(&lines, area) {
+        // Closer together it may be seen whole; where not, it is scrolled and stays as it is.
+        let (packed, at) = form_lines(scene, form, text_width, Pack::Tight);
+        if !too_tall(&packed, area) {
+            (lines, focus) = (packed, at);
         }
     }
-    let high = u16::try_from(lines.len() + 4).unwrap_or(u16::MAX);
+    let high = u16::try_from(lines.len() + FRAME).unwrap_or(u16::MAX);
     let inner = overlay(area, buf, scene, &form.title, (wide, high));
     let body = Rect { height: inner.height.saturating_sub(2), ..inner };
     let room = usize::from(body.height);
@@ -97,6 +79,58 @@ pub fn form(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, form: &Form) -> Scr
         put_column(buf, place, &seen, scene.style(Role::Faint), Side::Right);
     }
     Scrolled { from, most, height: room }
+}
+
+/// How close together the lines of a form stand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pack {
+    /// A blank line before each field, and what is typed below its name.
+    Roomy,
+    /// No line more than is needed.
+    Tight,
+}
+
+fn too_tall(lines: &[Line<'_>], area: Rect) -> bool {
+    lines.len() + FRAME > usize::from(area.height)
+}
+
+/// The lines of a form, and which of them are the field that has the keys.
+fn form_lines(
+    scene: &Scene<'_>,
+    form: &Form,
+    text_width: usize,
+    pack: Pack,
+) -> (Vec<Line<'static>>, std::ops::Range<usize>) {
+    let mut lines = Vec::new();
+    for note in &form.notes {
+        let role = match note.tone {
+            Tone::Plain => Role::Text,
+            Tone::Dim => Role::Dim,
+            Tone::Good => Role::Good,
+            Tone::Warn => Role::Warn,
+            Tone::Bad => Role::Error,
+        };
+        lines.extend(wrap(&note.text, text_width, scene.style(role)));
+    }
+    if form.ticket.is_some() {
+        lines.push(Line::from(span(waiting(form), scene.style(Role::Faint))));
+    }
+    let mut focus = 0..0;
+    for (nth, field) in form.fields.iter().enumerate() {
+        // Short ones stand together.
+        let is_short = |field: &Field| matches!(field, Field::Text { is_short: true, .. });
+        let before = nth.checked_sub(1).and_then(|before| form.fields.get(before));
+        let is_apart = pack == Pack::Roomy || nth == 0;
+        if is_apart && !(is_short(field) && before.is_some_and(is_short)) {
+            lines.push(Line::default());
+        }
+        let from = lines.len();
+        lines.extend(field_lines(scene, field, nth == form.focus, text_width, pack));
+        if nth == form.focus {
+            focus = from..lines.len();
+        }
+    }
+    (lines, focus)
 }
 
 /// The last line of a form: what its keys do.
@@ -123,18 +157,26 @@ fn buttons(inner: Rect, buf: &mut Buffer, scene: &Scene<'_>, form: &Form) {
     }
 }
 
-fn field_lines(scene: &Scene<'_>, field: &Field, has_keys: bool, room: usize) -> Vec<Line<'static>> {
+fn field_lines(
+    scene: &Scene<'_>,
+    field: &Field,
+    has_keys: bool,
+    room: usize,
+    pack: Pack,
+) -> Vec<Line<'static>> {
     let label = |text: &str| {
         let role = if has_keys { Role::Accent } else { Role::Dim };
         Line::from(span(text, scene.style(role)))
     };
     match field {
-        Field::Text { label: name, hint, input, is_short: true, .. } => {
+        Field::Text { label: name, hint, input, is_short, offers } if *is_short || pack == Pack::Tight => {
             /// As wide as the longest of such labels.
             const LABEL: usize = 14;
             let mut line = label(&format!("{name:<LABEL$}"));
             line.extend(text_line(scene, input, hint, has_keys, room.saturating_sub(LABEL)).spans);
-            vec![line]
+            let mut lines = vec![line];
+            lines.extend(offered(scene, offers, input.value(), has_keys));
+            lines
         }
         Field::Text { label: name, hint, input, offers, .. } => {
             let mut lines = vec![label(name), text_line(scene, input, hint, has_keys, room)];

@@ -228,6 +228,7 @@ pub fn control_of(action: Action) -> Option<Control> {
         Action::Accept => Control::Accept,
         Action::Raise => Control::Raise,
         Action::Settle => Control::Settle,
+        Action::Rollback => Control::Rollback,
         _ => return None,
     })
 }

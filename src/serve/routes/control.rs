@@ -13,8 +13,10 @@ use serde_json::{Map, Value, json};
 use super::super::Api;
 use super::super::plan::stray;
 use super::super::problem::Problem;
-use crate::engine::door::{Answer, View};
+use crate::engine::door::{Answer, Left, View};
+use crate::engine::foresee::Question;
 use crate::engine::kernel::Preview;
+use crate::engine::kernel::spec::Code;
 use crate::model::command::{Command, Receipt, ReceiptState, Verb};
 use crate::model::id::{CommandId, DelegationId, SubtaskId, file_name};
 use crate::model::key::NodeKey;
@@ -160,7 +162,7 @@ pub(super) async fn send(api: &Api, command: Command) -> Result<Sent, Problem> {
             );
             Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "key-reused", &text))
         }
-        Ok(Err(_)) => Err(crate::engine::door::Left.into()),
+        Ok(Err(_)) => Err(Left.into()),
         Err(_) => {
             let receipt = api.0.door.look(move |view| view.receipt(&id)).await?;
             match receipt {
@@ -213,13 +215,24 @@ fn describe(view: &View<'_>, command: &Command) -> (Option<&'static str>, Map<St
 }
 
 pub(super) async fn preview(api: &Api, command: Command) -> Result<Response, Problem> {
-    let kind = command.verb.kind();
-    let preview = api.0.door.look(move |view| view.kernel.preview(&command)).await??;
+    let (kind, folder) = (command.verb.kind(), api.0.door.folder().clone());
+    let look =
+        move |view: &View<'_>| (view.kernel.preview(&command), Question::of(view.kernel, &folder, &command));
+    let (preview, undone) = api.0.door.look(look).await?;
+    let preview = preview?;
     let Preview { delegations, subtasks, sessions, .. } = preview;
     let subtasks: Vec<Value> = subtasks
         .iter()
         .map(|(delegation, step)| json!({"delegationId": delegation, "subtaskId": step}))
         .collect();
-    let told = json!({"kind": kind, "delegations": delegations, "subtasks": subtasks, "sessions": sessions});
+    let mut told =
+        json!({"kind": kind, "delegations": delegations, "subtasks": subtasks, "sessions": sessions});
+    if let (Some(undone), Some(told)) = (undone, told.as_object_mut()) {
+        // Git may take its time.
+        let answer = tokio::task::spawn_blocking(move || undone.answer()).await.map_err(|_| Left)?;
+        let rollback =
+            answer.map_err(|why| Problem::refused(Some(Code::Unsupported.as_str()), Some(&why), None))?;
+        told.insert("rollback".into(), serde_json::to_value(rollback).unwrap_or_default());
+    }
     Ok(Json(json!({ "preview": told })).into_response())
 }

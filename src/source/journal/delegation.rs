@@ -7,6 +7,7 @@ use crate::model::handoff::SubtaskSpec;
 use crate::model::id::{DelegationId, TaskId};
 use crate::model::key::{Keys, NodeKey};
 use crate::model::node::NodeKind;
+use crate::model::rollback::Rollback;
 use crate::model::words::Field;
 
 const FIELD: Field = Field::Delegation;
@@ -90,6 +91,12 @@ impl Teller<'_> {
     }
 
     pub(super) fn rolled_back(&mut self, data: p::RolledBack, name: &'static str) {
+        let keys = Keys::from(target(&data.delegation_id, None));
+        let said = data.rollback.as_deref().map(Rollback::says).or(data.reason);
+        self.happened(&keys, name, said.map(Into::into));
+    }
+
+    pub(super) fn rollback_failed(&mut self, data: p::RollbackFailed, name: &'static str) {
         let keys = Keys::from(target(&data.delegation_id, None));
         self.happened(&keys, name, data.reason.map(Into::into));
     }

@@ -1,22 +1,18 @@
 //! Cancel: everything below ends, and is confirmed when no process of it is left.
 
-use crate::model::command::Command;
+use crate::model::command::{Command, Verb};
 use crate::model::event::{Body, payload as p};
 use crate::model::id::DelegationId;
 
 use super::super::effect::{Effect, Order};
-use super::super::spec::{Code, Refusal};
-use super::super::state::State;
+use super::super::spec::Refusal;
+use super::super::state::{State, Undo};
 use super::super::{Kernel, Turn};
-use super::conflict;
+use super::{KNOWS_ORPHANS, conflict, ended, processes};
 
 impl Kernel {
-    pub(super) fn check_cancel(&self, command: &Command, rollback: bool) -> Result<(), Refusal> {
+    pub(super) fn check_cancel(&self, command: &Command) -> Result<(), Refusal> {
         let (delegation, task) = self.target(command)?;
-        if rollback {
-            let reason = "This engine cannot roll back yet.\nCancel without it.";
-            return Err(Refusal::new(Code::Unsupported, reason));
-        }
         let reach = self.reach(command);
         let open_below = reach.delegations.iter().any(|id| self.is_open(id));
         let (name, open, word) = match task {
@@ -28,6 +24,24 @@ impl Kernel {
 }
 
 impl Turn<'_> {
+    /// Returns how a cancel is proven; `None` while something of it is open, or what it wants undone is not.
+    pub(super) fn cancel_proof(&mut self, command: &Command) -> Option<String> {
+        // Delegations end in their own time: with the last of what is below them.
+        if self.kernel.reach(command).delegations.iter().any(|id| self.kernel.is_open(id)) {
+            return None;
+        }
+        let wants_undo = matches!(command.verb, Verb::Cancel { rollback: true, .. });
+        let undo = if wants_undo { Some(self.undo(command)?) } else { None };
+        let pending = self.kernel.pending.get(&command.id)?;
+        let count = processes(&pending.proofs);
+        let ended = format!("{}, {} had not begun", ended(count, KNOWS_ORPHANS), pending.unstarted);
+        Some(match undo {
+            None => ended,
+            Some(Undo::Done { proof }) => format!("{ended}; {proof}"),
+            Some(Undo::Failed { why }) => format!("{ended}; nothing was rolled back: {why}"),
+        })
+    }
+
     pub(super) fn carry_out_cancel(&mut self, command: &Command) {
         if let Some(subtask) = &command.subtask_id {
             self.cancel_waiting(command, &command.delegation_id, subtask.clone());
@@ -44,7 +58,7 @@ impl Turn<'_> {
         id: &DelegationId,
         subtask_id: crate::model::id::SubtaskId,
     ) {
-        let crate::model::command::Verb::Cancel { reason, .. } = &command.verb else { return };
+        let Verb::Cancel { reason, .. } = &command.verb else { return };
         let Some((_, index)) = self.kernel.place(id, &subtask_id) else { return };
         let waits = |state: &State| matches!(state, State::Queued | State::Backoff { .. } | State::Review);
         if self.kernel.task(id, index).is_some_and(|task| waits(&task.state)) {

@@ -142,6 +142,7 @@ fn verb(form: &Form, control: Control) -> Result<Verb, String> {
             Some("discard") => Verb::Discard,
             Some(_) | None => return Err("Choose what becomes of it first.".into()),
         },
+        Control::Rollback => Verb::Rollback { reason },
         Control::Tell => match (form.typed(TEXT), form.typed(MODEL)) {
             (Some(text), None) => Verb::Tell { text },
             (None, Some(model)) => Verb::SetModel { model },

@@ -144,6 +144,9 @@ impl Aim<'_> {
                 ];
                 self.form(control, "do it", vec![Field::choice(HOW, how)])
             }
+            Control::Rollback => {
+                self.form(control, "roll it back", vec![Field::text(REASON, "why (may stay empty)")])
+            }
             Control::Reject => {
                 self.form(control, "reject", vec![Field::text(REASON, "why (may stay empty)")])
             }

@@ -6,15 +6,17 @@ use crate::control::{Control, Target, channel};
 use crate::model::node::Node;
 use crate::model::{Model, NodeIx};
 
-/// Why nothing can be rolled back; `None` from the day on that an engine can. Every dialog asks this one.
-pub const NO_ROLLBACK: Option<&str> = Some("this engine cannot roll back yet");
+/// The word of the choice to roll back: what cannot be rolled back withdraws it.
+pub const ROLLBACK: &str = "rollback";
 
-/// Returns the choice to roll back, as available as it is.
+/// Returns the choice to roll back.
 pub fn rollback(label: &str) -> Choice {
-    match NO_ROLLBACK {
-        Some(why) => Choice::unavailable("rollback", label, why),
-        None => Choice::new("rollback", label, "what it changed is undone"),
-    }
+    Choice::new(ROLLBACK, label, "undo what it changed, as far as it is still so")
+}
+
+/// Returns the note whose place it takes what a rollback would do, once that is known.
+pub fn unforeseen(ticket: u64) -> Note {
+    Note { ticket: Some(ticket), ..Note::new(Tone::Dim, "Roll back: looking what that would undo…") }
 }
 
 /// Makes the form.
@@ -36,10 +38,11 @@ pub fn ask(aim: Aim<'_>) -> Form {
         ];
         fields.push(Field::choice(SCOPE, scope));
     }
-    fields.push(Field::choice(
-        CHANGES,
-        vec![Choice::new("keep", "stay as they are", ""), rollback("roll back")],
-    ));
+    // One agent inside a session has no snapshots of its own.
+    if aim.targets.iter().all(|target| target.agent.is_none()) {
+        let changes = vec![Choice::new("keep", "stay as they are", ""), rollback("roll back")];
+        fields.push(Field::choice(CHANGES, changes));
+    }
     fields.push(Field::text(REASON, "why, for the record (may stay empty)"));
     let purpose = Purpose::Cancel { targets: aim.targets, dependants: waiting };
     // The keys go to the reason: the rest is as it is mostly meant.
@@ -86,5 +89,5 @@ pub fn chosen<'a>(form: &Form, targets: &'a [Target], dependants: &'a [Target]) 
 
 /// Returns whether a filled-in form wants the changes undone.
 pub fn undoes(form: &Form) -> bool {
-    form.chosen(CHANGES).or_else(|| form.chosen(HOW)) == Some("rollback")
+    form.chosen(CHANGES).or_else(|| form.chosen(HOW)) == Some(ROLLBACK)
 }

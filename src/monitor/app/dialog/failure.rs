@@ -3,7 +3,7 @@
 
 use super::answer::agent;
 use super::ask::{HOW, MODEL, REASON, by_whom};
-use super::cancel::rollback;
+use super::cancel::{ROLLBACK, rollback};
 use super::{Choice, Failed, Field, Form, Label, Note, Purpose, Tone};
 use crate::control::{Target, target};
 use crate::model::command::Verb;
@@ -36,7 +36,8 @@ pub fn ask(model: &Model, ix: NodeIx, target: Target, agents: &[String]) -> Opti
         notes.push(Note::new(Tone::Dim, format!("{more} more failed steps get what all get.")));
     }
     fields.extend(by_whom(agents));
-    fields.push(Field::text(REASON, "why, where it is skipped or taken as done (may stay empty)"));
+    fields
+        .push(Field::text(REASON, "why, where it is skipped, taken as done or rolled back (may stay empty)"));
     let is_over = node.status.is_ended();
     let failed = Failed { ix, target, steps, is_over };
     Some(Form { notes, fields, ..Form::new(Purpose::Failure(failed), title, "do it") })
@@ -115,7 +116,7 @@ fn of_all() -> Vec<Choice> {
         Choice::new("skip", "skip all failed", "go on without them"),
         Choice::new("accept", "mark all done anyway", "what depends on them goes on"),
         Choice::new("leave", "leave them", "only what is chosen below is done"),
-        rollback("roll back"),
+        rollback("roll back all"),
     ]
 }
 
@@ -133,6 +134,9 @@ fn of_step() -> Vec<Choice> {
 /// Returns the commands that a filled-in form asks for.
 pub fn commands(form: &Form, failed: &Failed) -> Result<Vec<(Target, Verb)>, String> {
     let all = form.chosen(HOW).unwrap_or("retry");
+    if all == ROLLBACK {
+        return Ok(vec![(failed.target.clone(), Verb::Rollback { reason: form.typed(REASON) })]);
+    }
     if failed.steps.is_empty() {
         return Ok(verb(form, all).map(|verb| (failed.target.clone(), verb)).into_iter().collect());
     }

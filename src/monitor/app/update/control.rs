@@ -87,7 +87,8 @@ pub fn control_on(ui: &mut Ui, cx: Ctx<'_>, what: Control, nodes: &[NodeIx]) -> 
         | Control::Tell
         | Control::Accept
         | Control::Raise
-        | Control::Settle => {
+        | Control::Settle
+        | Control::Rollback => {
             let agents = ui.agents_of(targets.first().map(|target| target.source)).to_vec();
             let form = Aim { model: cx.model, nodes: &allowed, targets, refused, agents: &agents }.ask(what);
             open(ui, cx, form, &allowed)
@@ -110,10 +111,21 @@ pub fn approve(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 
 /// Opens the dialog of a failure.
 pub fn fail(ui: &mut Ui, cx: Ctx<'_>, ix: NodeIx, target: &Target) -> Vec<Effect> {
-    if let Some(form) = failure::ask(cx.model, ix, target.clone(), ui.agents_of(Some(target.source))) {
-        ui.layers.push(Layer::Form(Box::new(form)));
-    }
-    Vec::new()
+    let Some(mut form) = failure::ask(cx.model, ix, target.clone(), ui.agents_of(Some(target.source))) else {
+        return Vec::new();
+    };
+    let effect = foresee(ui, cx, &mut form, std::slice::from_ref(target), &Verb::Rollback { reason: None });
+    ui.layers.push(Layer::Form(Box::new(form)));
+    vec![effect]
+}
+
+/// Asks what a rollback would do; a note of the form holds the place of the answer.
+fn foresee(ui: &mut Ui, cx: Ctx<'_>, form: &mut Form, targets: &[Target], verb: &Verb) -> Effect {
+    let ticket = ui.next_ticket();
+    form.notes.push(cancel::unforeseen(ticket));
+    let of = |target: &Target| (target.source, command(ui, cx, target, verb.clone()));
+    let commands = targets.iter().map(of).collect();
+    Effect::Foresee { ticket, commands }
 }
 
 /// Rejects a proposal; what is no proposal but asks something is denied.
@@ -161,6 +173,17 @@ pub fn open(ui: &mut Ui, cx: Ctx<'_>, mut form: Form, nodes: &[NodeIx]) -> Vec<E
         let ticket = ui.next_ticket();
         form.notes.push(cancel::uncounted(ticket));
         effects.push(Effect::Changes { ticket, source, workspaces: workspaces(cx, nodes) });
+    }
+    let undone = if let Purpose::Cancel { targets, .. } = &form.purpose {
+        let is_whole = targets.iter().all(|target| target.agent.is_none());
+        is_whole.then(|| (targets.clone(), Verb::Cancel { rollback: true, reason: None }))
+    } else if let Purpose::Control(Control::Rollback, targets) = &form.purpose {
+        Some((targets.clone(), Verb::Rollback { reason: None }))
+    } else {
+        None
+    };
+    if let Some((targets, verb)) = undone {
+        effects.push(foresee(ui, cx, &mut form, &targets, &verb));
     }
     ui.layers.push(Layer::Form(Box::new(form)));
     effects

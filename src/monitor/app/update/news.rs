@@ -6,6 +6,7 @@ use crate::model::node::Node;
 use crate::model::status::StatusWord;
 use crate::model::time::Stamp;
 use crate::model::{Model, NodeIx};
+use crate::monitor::app::dialog::cancel::ROLLBACK;
 use crate::monitor::app::dialog::{Note, Tone};
 use crate::monitor::app::effect::{Effect, News};
 use crate::monitor::app::ui::{Layer, Ui};
@@ -70,7 +71,8 @@ pub fn news(ui: &mut Ui, cx: Ctx<'_>, news: News) -> Vec<Effect> {
         News::Previewed { ticket, lines } | News::Explained { ticket, lines } => answer(ui, ticket, lines),
         News::Planned { ticket, plan } => super::delegate::planned(ui, ticket, plan),
         News::Tasks { source, tasks } => super::delegate::offered(ui, source, tasks),
-        News::Changes { ticket, text } => put_in_place(ui, ticket, &text),
+        News::Changes { ticket, text } => put_in_place(ui, ticket, Tone::Plain, &text),
+        News::Foreseen { ticket, told } => foreseen(ui, ticket, told),
         News::Log { ticket, lines, from_start } => {
             if ui.log.ticket == ticket {
                 if from_start {
@@ -110,14 +112,31 @@ fn answer(ui: &mut Ui, ticket: u64, lines: Vec<String>) {
 }
 
 /// Fills the note that waits for this; a late answer finds none.
-fn put_in_place(ui: &mut Ui, ticket: u64, text: &str) {
+fn put_in_place(ui: &mut Ui, ticket: u64, tone: Tone, text: &str) {
     let forms = ui.layers.iter_mut().filter_map(|layer| match layer {
         Layer::Form(form) => Some(form),
         Layer::Help { .. } | Layer::Palette(_) | Layer::Prompt(_) => None,
     });
     for note in forms.flat_map(|form| &mut form.notes).filter(|note| note.ticket == Some(ticket)) {
-        *note = Note::new(Tone::Plain, crate::model::text::lines(text));
+        *note = Note::new(tone, crate::model::text::lines(text));
     }
+}
+
+/// Says in the form that asked what a rollback would do, or why it cannot be chosen; a late answer finds none.
+fn foreseen(ui: &mut Ui, ticket: u64, told: Result<String, String>) {
+    let why = match told {
+        Ok(text) => return put_in_place(ui, ticket, Tone::Plain, &text),
+        Err(why) => why,
+    };
+    let first = crate::model::text::line(why.lines().next().unwrap_or_default().trim_end_matches('.'));
+    for layer in &mut ui.layers {
+        if let Layer::Form(form) = layer
+            && form.notes.iter().any(|note| note.ticket == Some(ticket))
+        {
+            form.withdraw(ROLLBACK, &first);
+        }
+    }
+    put_in_place(ui, ticket, Tone::Dim, &format!("Roll back: not possible. {why}"));
 }
 
 /// Lets time pass: toasts and receipts that were shown long enough go.
