@@ -45,6 +45,7 @@ fn without_anything_delegated_it_says_so() {
     let folder = tempfile::tempdir().unwrap();
     assert_snapshot!(run(folder.path(), &[]), @r"
     Nothing is delegated here: no .quarterdeck in /project or above it.
+    Hand something over with `quarterdeck delegate TASK`, or see how it looks with `quarterdeck demo`.
     [exit code 0]
     ");
     assert_snapshot!(run(folder.path(), &["status", "--json"]), @r#"
@@ -380,7 +381,7 @@ fn a_picture_in_a_theme_that_is_none_is_refused_by_name() {
 fn a_picture_of_the_history_is_read_before_it_is_drawn() {
     let folder = tempfile::tempdir().unwrap();
     let demo = run(folder.path(), &["screenshot", "--demo", "--keys", "4"]);
-    assert!(demo.contains("Nothing has left the tree yet.") && !demo.contains("Reading"), "{demo}");
+    assert!(demo.contains("1 of 18") && !demo.contains("Reading"), "{demo}");
     let arguments =
         ["synth", ".quarterdeck", "--ended", "210", "--live", "0", "--subtasks", "1", "--now", NOW];
     quarterdeck(folder.path()).args(arguments).assert().success();
@@ -410,6 +411,7 @@ fn a_projects_own_sessions_are_shown_without_any_set_up() {
     ");
     assert_snapshot!(run(&root, &["--now", NOW, "--engine-only"]), @r"
     Nothing is delegated here: no .quarterdeck in /project or above it.
+    Hand something over with `quarterdeck delegate TASK`, or see how it looks with `quarterdeck demo`.
     [exit code 0]
     ");
 }

@@ -235,7 +235,9 @@ impl Kind {
             Self::Gemini => {
                 Abilities { sub_agents: true, resume: true, report_usage: true, ..Abilities::default() }
             }
-            Self::Command | Self::Simulated => Abilities::default(),
+            // It speaks the whole protocol of a command, and makes its tokens up.
+            Self::Simulated => Abilities { ask_permission: true, report_usage: true, ..Abilities::default() },
+            Self::Command => Abilities::default(),
         }
     }
 }

@@ -39,7 +39,7 @@ use crate::source::follow::Follower;
 use crate::source::plain::{PairIds, Plain};
 use crate::store::folder::StateFolder;
 use outside::Hands;
-pub(super) use outside::history;
+pub(super) use outside::{history, newest_first};
 
 /// News that wait while a frame is drawn; a source that is faster waits in turn, and loses nothing.
 const WAITING: usize = 256;

@@ -15,6 +15,7 @@ use super::deck::Deck;
 use super::{Outcome, ask, engine, print};
 use crate::model::command::{Command, Spec, Verb};
 use crate::model::id::DelegationId;
+use crate::serve::engines;
 use crate::store::folder::StateFolder;
 use play::{AGENTS, Scene};
 
@@ -54,6 +55,10 @@ impl Demo {
         let _ = director.join();
         print("Ending the demo's agents…\n")?;
         let ended = engine::stop(&folder, true);
+        // Its folder goes away with this; the list of a person's engines must not name it.
+        if let Some(list) = engines::place(|name| std::env::var(name).ok()) {
+            let _ = engines::forget(&list, &folder);
+        }
         shown?;
         ended
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::control::resolve;
 use super::{CliError, Outcome, Place, now, print};
 use crate::engine::foresee::Question;
-use crate::engine::kernel::Kernel;
+use crate::engine::kernel::{Kernel, Preview};
 use crate::model::command::Command;
 use crate::model::event::Event;
 use crate::model::id::{DelegationId, Seq, SessionId, SubtaskId};
@@ -152,6 +152,19 @@ pub(super) fn touched(
 ) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let kernel = kernel(folder)?;
     let touched = kernel.preview(command).map_err(|refusal| CliError::Unreadable(refusal.to_string()))?;
+    let mut lines = in_lines(&touched, command, |session| living(folder, session));
+    if let Some(rollback) = rollback(folder, &kernel, command)? {
+        lines.extend(rollback.foretells_each(NAMED));
+    }
+    Ok(lines)
+}
+
+/// Returns a preview in lines; `living` finds what a session's agent runs.
+pub(super) fn in_lines(
+    touched: &Preview,
+    command: &Command,
+    living: impl Fn(&SessionId) -> Vec<Process>,
+) -> Vec<String> {
     let (steps, sessions) = (touched.subtasks.len(), touched.sessions.len());
     let counted =
         |count: usize, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
@@ -162,7 +175,7 @@ pub(super) fn touched(
         counted(sessions, "running session")
     )];
     lines.extend(touched.subtasks.iter().map(|(delegation, step)| format!("  {delegation}/{step}")));
-    lines.extend(touched.sessions.iter().map(|session| match living(folder, session).as_slice() {
+    lines.extend(touched.sessions.iter().map(|session| match living(session).as_slice() {
         [] => format!("  {session}"),
         processes => format!("  {session}: {}", named(processes)),
     }));
@@ -173,10 +186,7 @@ pub(super) fn touched(
         });
         lines.extend(touched.stranded.iter().map(|(delegation, step)| format!("  {delegation}/{step}")));
     }
-    if let Some(rollback) = rollback(folder, &kernel, command)? {
-        lines.extend(rollback.foretells_each(NAMED));
-    }
-    Ok(lines)
+    lines
 }
 
 /// Returns what a command would undo, as the files are now; `None` for one that undoes nothing.

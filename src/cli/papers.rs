@@ -173,6 +173,18 @@ mod tests {
     }
 
     #[test]
+    fn the_page_of_commands_names_every_one_that_is_shown() {
+        let page =
+            std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/commands.md")).unwrap();
+        let quoted: Vec<&str> = page.split('`').skip(1).step_by(2).collect();
+        let words = quoted.iter().flat_map(|text| text.split([' ', '|', '\\', '…']));
+        let named: std::collections::BTreeSet<&str> = words.collect();
+        for command in Cli::command().get_subcommands().filter(|inner| !inner.is_hide_set()) {
+            assert!(named.contains(command.get_name()), "docs/commands.md lacks {}", command.get_name());
+        }
+    }
+
+    #[test]
     fn every_command_that_the_documents_name_is_one() {
         let whole = Cli::command();
         let known: Vec<&str> = whole.get_subcommands().map(Command::get_name).collect();

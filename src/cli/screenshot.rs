@@ -1,18 +1,18 @@
 //! `quarterdeck screenshot`: a frame of the dashboard without a terminal, of any state folder or of a made-up
 //! fleet at a fixed moment, as SVG, as text or with escape sequences.
 
+mod made_up;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use made_up::MadeUp;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{Outcome, Place, deck, now, print};
-use crate::model::event::{Body, Event, payload as p};
-use crate::model::fact::{Fact, SourceFact};
-use crate::model::id::Seq;
-use crate::model::key::{SourceId, SourceKind};
+use crate::model::key::SourceId;
 use crate::model::time::Stamp;
 use crate::monitor::app::effect::{Effect, News};
 use crate::monitor::app::run::App;
@@ -22,11 +22,9 @@ use crate::monitor::input::key::Key;
 use crate::monitor::input::keymap::Keymap;
 use crate::monitor::view::theme::{ColorDepth, Theme};
 use crate::shot;
-use crate::source::feed::{Batch, Feed};
+use crate::source::feed::Feed;
 use crate::source::follow::Follower;
-use crate::source::journal;
 use crate::store::folder::StateFolder;
-use crate::synth::Fleet;
 
 /// The moment at which the made-up fleet is shown: always the same picture.
 const MOMENT: &str = "2026-03-02T10:30:00Z";
@@ -57,6 +55,25 @@ pub(super) struct Screenshot {
     /// Where to write it: `.svg`, `.ansi`, or anything else as text; without it, text on standard output.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+/// What a picture is of.
+enum World {
+    Folder(StateFolder),
+    MadeUp(Box<MadeUp>),
+}
+
+impl World {
+    /// Answers what a view asks, where that can be read.
+    fn answer(&self, effect: Effect) -> Option<News> {
+        match (self, effect) {
+            (Self::MadeUp(fleet), effect) => fleet.answer(effect),
+            (Self::Folder(folder), Effect::History { ticket }) => {
+                Some(deck::history(ticket, std::slice::from_ref(folder)))
+            }
+            (Self::Folder(_), _) => None,
+        }
+    }
 }
 
 /// Returns the tab of a name, as it stands on screen or in small letters.
@@ -95,18 +112,19 @@ impl Screenshot {
         let mut ui = Ui::new(name, settings, 1);
         ui.tab = self.tab;
         let mut app = App::new(ui, theme, Keymap::built_in(), Box::new(Theme::built_in));
-        match &folder {
-            Some(folder) => read(&mut app, Follower::new(folder.clone(), SourceId(0)), now),
-            None => made_up(&mut app, now),
-        }
-        // Nothing has left the tree of the made-up fleet.
-        let folders: Vec<StateFolder> = folder.into_iter().collect();
-        let buffer = self.frame(&mut app, &folders, now)?;
+        let world = match folder {
+            Some(folder) => {
+                read(&mut app, Follower::new(folder.clone(), SourceId(0)), now);
+                World::Folder(folder)
+            }
+            None => World::MadeUp(Box::new(MadeUp::told(&mut app, now))),
+        };
+        let buffer = self.frame(&mut app, &world, now)?;
         self.write(&buffer, &app.theme)
     }
 
     /// Presses the keys, and draws a frame after each: some of them depend on what was drawn.
-    fn frame(&self, app: &mut App, folders: &[StateFolder], now: Stamp) -> Result<Buffer, String> {
+    fn frame(&self, app: &mut App, world: &World, now: Stamp) -> Result<Buffer, String> {
         let area = Rect::new(0, 0, self.size.0, self.size.1);
         let draw = |app: &mut App| {
             let mut buffer = Buffer::empty(area);
@@ -121,8 +139,8 @@ impl Screenshot {
             };
             // A picture does nothing, but it reads what a view needs.
             for effect in effects {
-                if let Effect::History { ticket } = effect {
-                    let _ = app.news(deck::history(ticket, folders), now);
+                if let Some(news) = world.answer(effect) {
+                    let _ = app.news(news, now);
                 }
             }
             buffer = draw(app);
@@ -159,21 +177,5 @@ fn read(app: &mut App, mut feed: impl Feed, now: Stamp) {
             break;
         }
     }
-    let _ = app.tick(now);
-}
-
-/// Tells the events of a made-up fleet, as its journal would.
-fn made_up(app: &mut App, now: Stamp) {
-    let mut facts = vec![Fact::source(
-        SourceId(0),
-        SourceFact::Opened { kind: SourceKind::Engine, root: ".quarterdeck".into() },
-    )];
-    let fleet = Fleet { ended: 4, live: 4, subtasks: 6, seed: 9, now };
-    let began = p::EngineTurn { pid: Some(4711), epoch: Some(1), ..p::EngineTurn::default() };
-    let began = std::iter::once((now, Body::EngineStarted(began)));
-    for (seq, (at, body)) in (1..).zip(began.chain(fleet.events())) {
-        journal::facts(Event { seq: Seq(seq), at, body }, SourceId(0), &mut facts);
-    }
-    let _ = app.news(News::Facts(Batch { facts, more: false }), now);
     let _ = app.tick(now);
 }

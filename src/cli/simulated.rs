@@ -35,6 +35,9 @@ pub(super) struct SimulatedAgent {
     /// How many times faster than life.
     #[arg(long, default_value_t = 1.0)]
     speed: f64,
+    /// The model that its made-up tokens are of.
+    #[arg(long, default_value = "simulated")]
+    model: String,
     /// The file with what is asked of it.
     #[arg(long)]
     prompt_file: Option<PathBuf>,
@@ -56,7 +59,8 @@ impl SimulatedAgent {
             acts.extend(story(self.seed, self.steps));
         }
         let tools = acts.iter().filter(|act| matches!(act, Act::Tool(_))).count();
-        let mut player = Player { speed: self.speed.max(0.001), asked: 0, spent: 0, used: 0, tools };
+        let (speed, model) = (self.speed.max(0.001), self.model);
+        let mut player = Player { speed, model, asked: 0, spent: 0, used: 0, tools };
         for act in &acts {
             if let Some(code) = player.play(act)? {
                 return Ok(code);
@@ -68,6 +72,7 @@ impl SimulatedAgent {
 
 struct Player {
     speed: f64,
+    model: String,
     asked: u64,
     spent: u64,
     used: usize,
@@ -128,7 +133,7 @@ impl Player {
         self.spent += 1;
         let counts = json!({"input": tokens, "output": tokens / 8});
         let message = format!("msg-{}-{}", std::process::id(), self.spent);
-        speak(&json!({"quarterdeck": "usage", "messageId": message, "model": "simulated", "tokens": counts}))
+        speak(&json!({"quarterdeck": "usage", "messageId": message, "model": self.model, "tokens": counts}))
     }
 
     fn ask(&mut self, text: &str) -> io::Result<Option<ExitCode>> {

@@ -121,7 +121,11 @@ impl Status {
             return self.show(&Model::default(), &[], now);
         }
         let here = working_folder()?;
-        print(&format!("Nothing is delegated here: no .quarterdeck in {} or above it.\n", here.display()))?;
+        print(&format!(
+            "Nothing is delegated here: no .quarterdeck in {} or above it.\n\
+             Hand something over with `quarterdeck delegate TASK`, or see how it looks with `quarterdeck demo`.\n",
+            here.display()
+        ))?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -132,7 +132,8 @@ fn line(node: &Node, guides: &str, now: Stamp) -> Line {
         NodeKind::Subtask | NodeKind::Session | NodeKind::Agent | NodeKind::Group => None,
     };
     let reason = node.status.why().map(|why| why.lines().next().unwrap_or_default().to_owned());
-    let last = id.or(reason).or_else(|| node.last_action.as_deref().map(str::to_owned));
+    let last =
+        id.or_else(|| asked(node)).or(reason).or_else(|| node.last_action.as_deref().map(str::to_owned));
     Line {
         title: fit(&format!("{guides}{} {title}", symbol(word)), WIDEST_TITLE),
         columns: [
@@ -145,6 +146,13 @@ fn line(node: &Node, guides: &str, now: Stamp) -> Line {
             fit(&last.unwrap_or_default(), WIDEST_TITLE),
         ],
     }
+}
+
+/// Returns the question that it waits with, by the id that an answer names.
+fn asked(node: &Node) -> Option<String> {
+    let question = node.more()?.questions.first()?;
+    let told = question.text.as_deref().and_then(|text| text.lines().next()).unwrap_or_default();
+    Some(clean::line(&format!("asks {}: {told}", question.question_id)).into())
 }
 
 /// Returns who handed it to whom.
@@ -278,6 +286,7 @@ mod tests {
         let whole = tree(&model, &roots, now);
         let widest = whole.lines().map(width).max().unwrap();
         assert!(widest > 100, "{widest}");
+        assert!(whole.contains("  asks q"), "a question is there by its id\n{whole}");
         for within in [1, 20, 80, 100, widest] {
             let cut = tree_within(&model, &roots, now, within);
             assert_eq!(cut.lines().count(), whole.lines().count());

@@ -64,6 +64,15 @@ pub fn note(list: &Path, folder: &StateFolder) -> io::Result<()> {
     replace(&RealDisk, &path, &text).map_err(io::Error::other)
 }
 
+/// Takes a folder out of the list; one that is not in it is no error.
+pub fn forget(list: &Path, folder: &StateFolder) -> io::Result<()> {
+    let root = fs::canonicalize(&folder.root)?;
+    match fs::remove_file(list.join(format!("{}.json", short_name(&root)))) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
 /// Returns every folder of the list, with what is there now.
 pub fn all(list: &Path) -> io::Result<Vec<Known>> {
     let files = match fs::read_dir(list) {
@@ -95,6 +104,18 @@ pub fn look(folder: PathBuf) -> Known {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_forgotten_is_no_longer_in_the_list_and_may_be_forgotten_twice() {
+        let temp = tempfile::tempdir().unwrap();
+        let (list, folder) = (temp.path().join("list"), StateFolder::at(temp.path().join("state")));
+        fs::create_dir(&folder.root).unwrap();
+        note(&list, &folder).unwrap();
+        assert_eq!(all(&list).unwrap().len(), 1);
+        forget(&list, &folder).unwrap();
+        assert_eq!(all(&list).unwrap().len(), 0);
+        forget(&list, &folder).unwrap();
+    }
 
     #[test]
     fn the_environment_says_where_it_is_and_a_relative_place_is_none() {

@@ -1,5 +1,6 @@
 //! How the measuring programs say what they found: a ratio and its floor a line, and with `--check` a
-//! failure where one is missed. A floor is a promise to keep, not the best that was ever measured.
+//! failure where one is missed. A floor is a promise to keep, not the best that was ever measured. With `--lines` each
+//! is told once more for programs, in fields between tabs; `tests/bench/report` reads those.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -12,16 +13,20 @@ pub enum Floor {
 
 /// Prints the results; fails if one misses its floor and `--check` was given.
 pub fn report(results: impl IntoIterator<Item = (&'static str, f64, Floor)>) -> ExitCode {
+    let is_given = |option: &str| std::env::args().any(|argument| argument == option);
+    let (checked, for_programs) = (is_given("--check"), is_given("--lines"));
     let mut missed = false;
     for (what, ratio, floor) in results {
-        let (kept, bound) = match floor {
-            Floor::AtLeast(least) => (ratio >= least, format!("at least {least:.2}")),
-            Floor::AtMost(most) => (ratio <= most, format!("at most {most:.2}")),
+        let (kept, bound, sign, limit) = match floor {
+            Floor::AtLeast(least) => (ratio >= least, "at least", ">=", least),
+            Floor::AtMost(most) => (ratio <= most, "at most", "<=", most),
         };
         missed |= !kept;
-        println!("{} {what}: {ratio:.2} ({bound})", if kept { "ok    " } else { "MISSED" });
+        println!("{} {what}: {ratio:.2} ({bound} {limit:.2})", if kept { "ok    " } else { "MISSED" });
+        if for_programs {
+            println!("floor\t{what}\t{ratio}\t{sign}\t{limit}\t{}", if kept { "ok" } else { "missed" });
+        }
     }
-    let checked = std::env::args().any(|argument| argument == "--check");
     if checked && missed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 

@@ -17,4 +17,5 @@ mod nested;
 mod promises;
 mod propose;
 mod rollback;
+mod soak;
 mod storm;

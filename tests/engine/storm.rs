@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::deck::{AGENTS, Deck, journal, wait_until};
 
 /// A small seeded choice, so that a failure can be run again.
-fn roll(seed: &mut u64, below: u64) -> u64 {
+pub fn roll(seed: &mut u64, below: u64) -> u64 {
     *seed ^= *seed << 13;
     *seed ^= *seed >> 7;
     *seed ^= *seed << 17;
@@ -26,16 +26,16 @@ fn rounds() -> u64 {
 }
 
 /// A deck on which commands arrive while its engine is killed again and again.
-struct Storm {
-    deck: Deck,
-    folder: StateFolder,
-    commands: Vec<String>,
-    delegations: Vec<DelegationId>,
-    seed: u64,
+pub struct Storm {
+    pub deck: Deck,
+    pub folder: StateFolder,
+    pub commands: Vec<String>,
+    pub delegations: Vec<DelegationId>,
+    pub seed: u64,
 }
 
 impl Storm {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let deck = Deck::new();
         let once = "echo $QUARTERDECK_SESSION >> runs; sleep 0.1; echo ok";
         let config = format!("{AGENTS}\n[agents.once]\nkind = \"command\"\ncommand = \"{once}\"\n");
@@ -46,10 +46,15 @@ impl Storm {
     }
 
     fn give(&mut self, delegation: &DelegationId, verb: Verb) {
+        self.give_to(delegation, None, verb);
+    }
+
+    /// Leaves a command for a delegation, or for one of its steps, in the inbox.
+    pub fn give_to(&mut self, delegation: &DelegationId, step: Option<&str>, verb: Verb) {
         let id = format!("cmd-{}", self.commands.len());
         let at = quarterdeck::model::time::Stamp::from_millis(1_790_000_000_000);
-        let delegation_id = delegation.clone();
-        let order = Order { id: id.as_str().into(), verb, delegation_id, subtask_id: None, by: None, at };
+        let (delegation_id, subtask_id) = (delegation.clone(), step.map(Into::into));
+        let order = Order { id: id.as_str().into(), verb, delegation_id, subtask_id, by: None, at };
         let text = serde_json::value::to_raw_value(&order).unwrap();
         inbox::send(&RealDisk, &self.folder, &order.id, &text).unwrap();
         self.commands.push(id);

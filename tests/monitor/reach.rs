@@ -85,15 +85,32 @@ fn the_help_of_a_small_screen_is_scrolled_to_its_end() {
     }
 }
 
+/// The keys of an action as the papers write them.
+fn written(keys: &Keymap, action: Action) -> Vec<String> {
+    let context = if action.group() == Group::Dialog { Context::Dialog } else { Context::Normal };
+    keys.keys_of(context, action).iter().map(|keys| format!("`{keys}`")).collect()
+}
+
 #[test]
-fn the_readme_names_every_action_with_its_keys() {
-    let readme = include_str!("../../README.md");
+fn the_papers_name_every_action_with_its_keys() {
+    let page = include_str!("../../docs/keys.md");
     let keys = Keymap::built_in();
     for action in Action::ALL {
-        let context = if action.group() == Group::Dialog { Context::Dialog } else { Context::Normal };
-        let shown: Vec<String> =
-            keys.keys_of(context, *action).iter().map(|keys| format!("`{keys}`")).collect();
-        let row = format!("| {} | {} | {} |", shown.join(" "), action.name(), action.describe());
-        assert!(readme.contains(&row), "the README lacks this row:\n{row}");
+        let shown = written(&keys, *action).join(" ");
+        let row = format!("| {shown} | {} | {} |", action.name(), action.describe());
+        assert!(page.contains(&row), "docs/keys.md lacks this row:\n{row}");
+    }
+}
+
+#[test]
+fn every_key_of_the_readme_is_a_key() {
+    let readme = include_str!("../../README.md");
+    let table = readme.split("| keys | what |").nth(1).unwrap().split("\n\n").next().unwrap();
+    let map = Keymap::built_in();
+    let known: HashSet<String> = Action::ALL.iter().flat_map(|action| written(&map, *action)).collect();
+    let named: Vec<String> = table.split('`').skip(1).step_by(2).map(|key| format!("`{key}`")).collect();
+    assert!(named.len() > 25, "{named:?}");
+    for key in &named {
+        assert!(known.contains(key), "{key} does nothing");
     }
 }

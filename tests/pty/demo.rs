@@ -33,6 +33,7 @@ fn the_demo_shows_agents_at_work_and_leaves_no_process_and_no_folder_behind() {
     screen.shows("Audit cleanup, phase 1");
     screen.shows("Port the importer");
     screen.shows("running");
+    screen.shows("$0.");
     assert_eq!(fs::read_dir(&temp).unwrap().count(), 1);
     let at_work = processes_of(&temp);
     assert!(at_work.len() >= 3, "the engine, a host and an agent: {at_work:?}");
@@ -40,5 +41,7 @@ fn the_demo_shows_agents_at_work_and_leaves_no_process_and_no_folder_behind() {
     screen.shows("left with 0");
     assert_eq!(processes_of(&temp), [], "{}", screen.text());
     assert_eq!(fs::read_dir(&temp).unwrap().count(), 0, "{}", screen.text());
+    let list = folder.path().join("state/quarterdeck/engines");
+    assert_eq!(fs::read_dir(list).unwrap().count(), 0, "no engine is left in the list of a person's engines");
     screen.is_given_back();
 }

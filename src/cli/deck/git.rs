@@ -96,12 +96,27 @@ pub(super) fn git(folder: &Path, words: &[&str]) -> Result<Vec<u8>, String> {
     if output.status.success() {
         return Ok(output.stdout);
     }
-    Err(String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or("git failed").trim().to_owned())
+    Err(plainly(&String::from_utf8_lossy(&output.stderr)))
+}
+
+/// Returns what git complains of, without the names of files that nobody asked for.
+fn plainly(complaint: &str) -> String {
+    match complaint.lines().next().unwrap_or("git failed").trim() {
+        told if told.contains("not a git repository") => "there is no git repository.".into(),
+        told => told.to_owned(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_without_a_repository_is_said_in_plain_words() {
+        let told = "fatal: not a git repository (or any of the parent directories): .git\n";
+        assert_eq!(plainly(told), "there is no git repository.");
+        assert_eq!(plainly("fatal: bad revision\nmore"), "fatal: bad revision");
+    }
 
     /// Returns a repository with one committed file, one changed, one new, one binary and a state folder.
     fn repository() -> tempfile::TempDir {

@@ -379,15 +379,21 @@ fn preview(whose: Option<&Whose>, command: &Command) -> Vec<String> {
 
 /// Reads what left the tree of these folders, newest first.
 pub(in crate::cli) fn history(ticket: u64, folders: &[StateFolder]) -> News {
-    let (mut entries, mut trouble) = (Vec::new(), None);
+    let (mut records, mut trouble) = (Vec::new(), None);
     for folder in folders {
         match past::page(Arc::new(RealDisk), folder, Cursor::default(), PAST) {
-            Ok(page) => entries.extend(page.records.iter().map(past_entry)),
+            Ok(page) => records.extend(page.records),
             Err(error) => trouble = Some(error.to_string()),
         }
     }
+    News::History { ticket, entries: newest_first(&records), trouble }
+}
+
+/// Returns delegations that are over as the history shows them.
+pub(in crate::cli) fn newest_first(records: &[Record]) -> Vec<PastEntry> {
+    let mut entries: Vec<PastEntry> = records.iter().map(past_entry).collect();
     entries.sort_by_key(|entry| std::cmp::Reverse(entry.ended));
-    News::History { ticket, entries, trouble }
+    entries
 }
 
 fn past_entry(record: &Record) -> PastEntry {

@@ -6,40 +6,40 @@ use crate::model::command::{Above, Limits, Pattern, Spec, StepSpec};
 use crate::model::handoff::Handoff;
 use crate::synth::decision;
 
-/// The agents, each a simulated one with a temper of its own.
+/// The agents, each a simulated one with a temper of its own. One spends on a model that has no price.
 pub(super) const AGENTS: &str = r#"default-agent = "executor"
 
 [agents.executor]
 kind = "simulated"
-command = ["--seed", "3", "--steps", "14", "--speed", "0.6"]
+command = ["--model", "claude-sonnet-4-5", "--seed", "3", "--steps", "14", "--speed", "0.6"]
 
 [agents.architect]
 kind = "simulated"
-command = ["--seed", "11", "--steps", "9", "--speed", "0.5"]
+command = ["--model", "claude-opus-4-5", "--seed", "11", "--steps", "9", "--speed", "0.5"]
 
 [agents.explore]
 kind = "simulated"
-command = ["--seed", "5", "--steps", "6", "--speed", "0.7"]
+command = ["--model", "claude-haiku-4-5", "--seed", "5", "--steps", "6", "--speed", "0.7"]
 
 [agents.tester]
 kind = "simulated"
-command = ["--seed", "8", "--steps", "20", "--speed", "0.4"]
+command = ["--model", "qwen3-coder", "--seed", "8", "--steps", "20", "--speed", "0.4"]
 
 [agents.careful]
 kind = "simulated"
-command = ["--do", "think:The migration drops a column.", "--do", "tool:Read", "--do", "spend:2400",
+command = ["--model", "claude-sonnet-4-5", "--do", "think:The migration drops a column.", "--do", "tool:Read", "--do", "spend:2400",
     "--do", "work:4000", "--do", "ask:Run `make migrate` on the staging database?",
     "--do", "tool:Bash", "--do", "spend:900", "--do", "result:The migration ran on staging."]
 
 [agents.unlucky]
 kind = "simulated"
-command = ["--do", "think:The test needs the billing schema.", "--do", "tool:Grep", "--do", "spend:3100",
+command = ["--model", "claude-sonnet-4-5", "--do", "think:The test needs the billing schema.", "--do", "tool:Grep", "--do", "spend:3100",
     "--do", "work:6000", "--do", "tool:Bash", "--do", "spend:1700",
     "--do", "fail:3 of 41 tests fail: invoices.region is not a column."]
 
 [agents.quiet]
 kind = "simulated"
-command = ["--do", "think:Waiting for the build.", "--do", "spend:800", "--do", "stall"]
+command = ["--model", "claude-haiku-4-5", "--do", "think:Waiting for the build.", "--do", "spend:800", "--do", "stall"]
 "#;
 
 /// Something that is handed over at a moment of the demo.

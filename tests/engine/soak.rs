@@ -1,0 +1,270 @@
+//! The long night: a fleet of small delegations, commands at random, the engine and session hosts killed at random, for
+//! as long as one likes. At the end the books balance.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::time::{Duration, Instant};
+
+use quarterdeck::model::Model;
+use quarterdeck::model::command::{Limits, PauseMode, Spec, StepSpec, Verb};
+use quarterdeck::model::id::DelegationId;
+use quarterdeck::model::key::SourceId;
+use quarterdeck::model::time::Stamp;
+use quarterdeck::source::feed::Feed;
+use quarterdeck::source::follow::Follower;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::deck::{journal, text, wait_until};
+use crate::storm::{Storm, roll};
+
+/// Agents that work, fail, ask and never end.
+const FLEET: &str = r#"
+max-concurrent = 8
+
+[agents.works]
+kind = "simulated"
+command = ["--speed", "40", "--steps", "2"]
+
+[agents.quick]
+kind = "command"
+command = "echo ok"
+
+[agents.fails]
+kind = "command"
+command = "echo broken >&2; exit 7"
+
+[agents.asks]
+kind = "simulated"
+command = ["--speed", "50", "--do", "ask:May I?"]
+
+[agents.stays]
+kind = "command"
+command = "setsid sleep 600 & sleep 600"
+"#;
+const AGENTS: [&str; 6] = ["works", "works", "quick", "fails", "asks", "stays"];
+/// How many delegations are under way before the next ones wait.
+const AT_ONCE: usize = 12;
+/// How much more memory a delegation that is over may leave with the engine: its node, and those of its steps.
+const KEPT_KIB: u64 = 96;
+/// What a heap may differ by from one look to the next.
+const SLACK_KIB: u64 = 12 * 1024;
+
+/// How long it goes on; `QD_SOAK_SECONDS` says otherwise.
+fn span() -> Duration {
+    let seconds = std::env::var("QD_SOAK_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(20))
+}
+
+/// What an engine holds.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    kib: u64,
+    handles: usize,
+    delegations: usize,
+}
+
+/// A storm with books.
+struct Soak {
+    storm: Storm,
+    /// Where in the journal each command's outcome is: the journal itself is compacted meanwhile.
+    outcomes: BTreeMap<String, BTreeSet<u64>>,
+    /// Delegations that have not ended, as far as that was seen.
+    open: BTreeSet<DelegationId>,
+    kills: (usize, usize),
+}
+
+impl Soak {
+    fn new() -> Self {
+        let mut storm = Storm::new();
+        storm.seed = std::env::var("QD_SOAK_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0x5eed);
+        fs::write(storm.deck.path("quarterdeck.toml"), FLEET).unwrap();
+        storm.deck.ok(&["engine", "start"]);
+        Self { storm, outcomes: BTreeMap::new(), open: BTreeSet::new(), kills: (0, 0) }
+    }
+
+    fn roll(&mut self, below: u64) -> u64 {
+        roll(&mut self.storm.seed, below)
+    }
+
+    fn hand_over(&mut self) {
+        let agent = |soak: &mut Self| {
+            let nth = usize::try_from(soak.roll(AGENTS.len() as u64)).unwrap();
+            Some(AGENTS[nth].to_owned())
+        };
+        let count = self.roll(3) + 1;
+        let step = |nth, agent| StepSpec {
+            id: format!("st-{nth}").into(),
+            prompt: "x".into(),
+            agent,
+            ..StepSpec::default()
+        };
+        let subtasks = (0..count).map(|nth| step(nth, agent(self))).collect();
+        let limits = Limits { grace_ms: 100, auto_retry: self.roll(2) == 0, ..Limits::default() };
+        let id = DelegationId::from(format!("del-{}", self.storm.delegations.len()));
+        let spec = Box::new(Spec { subtasks, limits, ..Spec::default() });
+        self.storm.give_to(&id, None, Verb::Start { spec });
+        self.storm.delegations.push(id.clone());
+        self.open.insert(id);
+    }
+
+    /// Gives some command to some delegation that may still be under way, or to a step of it.
+    fn meddle(&mut self) {
+        let Some(nth) = self.open.len().checked_sub(1) else { return };
+        let nth = usize::try_from(self.roll(nth as u64 + 1)).unwrap();
+        let id = self.open.iter().nth(nth).unwrap().clone();
+        let step = (self.roll(2) == 0).then_some("st-0");
+        let verb = match self.roll(8) {
+            0 => Verb::Pause { mode: PauseMode::Freeze },
+            1 => Verb::Pause { mode: PauseMode::Drain },
+            2 | 3 => Verb::Resume,
+            4 => Verb::Retry { with_failure: false, agent: None, model: None, fresh: false },
+            5 => Verb::Skip { reason: None, result: None },
+            _ => Verb::Cancel { rollback: false, reason: None },
+        };
+        self.storm.give_to(&id, step, verb);
+    }
+
+    fn kill(&mut self) {
+        match self.roll(12) {
+            0 => {
+                self.storm.deck.crash();
+                self.storm.deck.ok(&["engine", "start"]);
+                self.kills.0 += 1;
+            }
+            1 => {
+                let hosts = self.hosts();
+                if let Some(host) = hosts.first() {
+                    // It may have left meanwhile.
+                    let _ = kill_process(Pid::from_raw(*host).unwrap(), Signal::KILL);
+                    self.kills.1 += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the hosts that live: those whose start is the one that they wrote down.
+    fn hosts(&self) -> Vec<i32> {
+        let sessions = fs::read_dir(self.storm.deck.path(".quarterdeck/sessions")).unwrap();
+        let host = |path: std::path::PathBuf| -> Option<i32> {
+            let told: Value = serde_json::from_slice(&fs::read(path.join("host.json")).ok()?).ok()?;
+            let pid = u32::try_from(told["pid"].as_u64()?).ok()?;
+            let is_ours = quarterdeck::store::process::start_of(pid)? == told["start"].as_u64()?;
+            is_ours.then(|| i32::try_from(pid).ok())?
+        };
+        sessions.filter_map(|entry| host(entry.ok()?.path())).collect()
+    }
+
+    /// Reads on in the journal: which commands have their outcome, and which delegations have ended.
+    fn read_on(&mut self) {
+        for told in journal(&self.storm.folder) {
+            let (kind, data) = (told["type"].as_str().unwrap_or_default(), &told["data"]);
+            if matches!(kind, "command:confirmed" | "command:refused") {
+                let id = data["commandId"].as_str().unwrap().to_owned();
+                self.outcomes.entry(id).or_default().insert(told["seq"].as_u64().unwrap());
+            }
+            let Some(id) = data["delegationId"].as_str().map(DelegationId::from) else { continue };
+            match kind.strip_prefix("delegation:").unwrap_or(kind) {
+                "completed" | "failed" | "cancelled" | "expired" => self.open.remove(&id),
+                // A retry opens again what had ended.
+                "subtask-retried" | "session:intended" => self.open.insert(id),
+                _ => false,
+            };
+        }
+    }
+
+    /// Lets everything come to its end, and looks at what the engine then holds.
+    fn calm(&mut self) -> Held {
+        wait_until("every command has its outcome, and every delegation its end", || {
+            self.read_on();
+            let all_told = self.storm.commands.iter().all(|id| self.outcomes.contains_key(id));
+            // What a retry opened again meanwhile is cancelled again.
+            for id in self.open.clone().into_iter().filter(|_| all_told) {
+                self.storm.give_to(&id, None, Verb::Cancel { rollback: false, reason: None });
+            }
+            all_told && self.open.is_empty()
+        });
+        wait_until("no host is left", || self.hosts().is_empty());
+        let pid = self.storm.deck.engine_pid();
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let kib = kib.trim().trim_end_matches(" kB").parse().unwrap();
+        let handles = fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count();
+        Held { kib, handles, delegations: self.storm.delegations.len() }
+    }
+
+    fn work(&mut self, until: Instant) {
+        while Instant::now() < until {
+            self.hand_over();
+            self.meddle();
+            self.kill();
+            self.read_on();
+            if self.open.len() > AT_ONCE {
+                self.meddle();
+                let before = self.open.len();
+                let patience = Instant::now() + Duration::from_millis(500);
+                wait_until("some end, or half a second passes", || {
+                    self.read_on();
+                    self.open.len() < before || Instant::now() >= patience
+                });
+            }
+            if self.open.len() > 2 * AT_ONCE {
+                let _ = self.calm();
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "it takes as long as QD_SOAK_SECONDS says; CONTRIBUTING.md has the command"]
+fn after_a_long_night_the_books_balance() {
+    let mut soak = Soak::new();
+    let begin = Instant::now();
+    soak.work(begin + span() / 3);
+    // Both looks are at an engine that has just read the same kind of folder, and worked a little.
+    soak.storm.deck.crash();
+    soak.storm.deck.ok(&["engine", "start"]);
+    let early = soak.calm();
+    soak.work(begin + span());
+    soak.storm.deck.crash();
+    soak.storm.deck.ok(&["engine", "start"]);
+    let late = soak.calm();
+    println!(
+        "{} delegations, {} commands, {} engines and {} hosts killed; {early:?}, {late:?}",
+        soak.storm.delegations.len(),
+        soak.storm.commands.len(),
+        soak.kills.0 + 2,
+        soak.kills.1
+    );
+    for command in &soak.storm.commands {
+        assert_eq!(soak.outcomes[command].len(), 1, "outcomes of {command}");
+    }
+    assert_eq!(soak.storm.deck.processes(), [], "no process is left");
+    let more = u64::try_from(late.delegations - early.delegations).unwrap();
+    assert!(late.kib <= early.kib + SLACK_KIB + more * KEPT_KIB, "memory grew: {early:?}, {late:?}");
+    assert!(late.handles <= early.handles + 2, "file handles were left open: {early:?}, {late:?}");
+    let (doctor, audit) = (soak.storm.deck.run(&["doctor", "--folder-only"]), soak.audit());
+    assert!(doctor.status.success(), "{}{}", text(&doctor.stdout), text(&doctor.stderr));
+    assert_eq!(audit, Ok(()));
+    for node in soak.storm.deck.nodes() {
+        let over = !matches!(node["status"].as_str(), Some("queued" | "running" | "paused" | "unknown"));
+        assert!(over, "{node}");
+    }
+}
+
+impl Soak {
+    /// Reads the folder as a monitor does, and recomputes every invariant of the model.
+    fn audit(&self) -> Result<(), String> {
+        let mut model = Model::default();
+        let mut follower = Follower::new(self.storm.folder.clone(), SourceId(0));
+        loop {
+            let batch = follower.poll(Stamp::from_millis(1_790_000_000_000));
+            let more = batch.more;
+            let _ = model.apply_all(batch.facts);
+            if !more {
+                return model.audit();
+            }
+        }
+    }
+}
