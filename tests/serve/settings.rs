@@ -48,6 +48,7 @@ async fn the_settings_have_the_interfaces_shape_and_say_where_each_comes_from() 
     );
     let recovery = json!({
         "autoRetry": true, "maxRetries": 2, "rollbackOnFailure": false, "continueOnPartialFailure": true,
+        "snapshotTimeout": 3000,
     });
     assert_eq!(told["recovery"], recovery);
     let logging =

@@ -49,6 +49,10 @@ impl MadeUp {
             let text = "Uncommitted changes: 3 files in ~/src/billing-service".into();
             return Some(News::Changes { ticket, text });
         }
+        if let Effect::Foresee { ticket, .. } = effect {
+            let told = "Roll back would undo st-1, st-3: docs/api.md (restored), docs/v2.md (removed).";
+            return Some(News::Foreseen { ticket, told: Ok(told.into()) });
+        }
         if let Effect::Explain { ticket, target } = &effect {
             let step = target.step.as_ref()?;
             let why = self.kernel.explain(&target.delegation, step, self.now)?;
