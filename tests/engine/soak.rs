@@ -174,14 +174,23 @@ impl Soak {
         }
     }
 
+    fn cancel_all(&mut self) {
+        for id in self.open.clone() {
+            self.storm.give_to(&id, None, Verb::Cancel { rollback: false, reason: None });
+        }
+    }
+
     /// Lets everything come to its end, and looks at what the engine then holds.
     fn calm(&mut self) -> Held {
+        self.read_on();
+        // A pause that lets what runs come to its end waits for a person, where what runs asks something.
+        self.cancel_all();
         wait_until("every command has its outcome, and every delegation its end", || {
             self.read_on();
             let all_told = self.storm.commands.iter().all(|id| self.outcomes.contains_key(id));
             // What a retry opened again meanwhile is cancelled again.
-            for id in self.open.clone().into_iter().filter(|_| all_told) {
-                self.storm.give_to(&id, None, Verb::Cancel { rollback: false, reason: None });
+            if all_told {
+                self.cancel_all();
             }
             all_told && self.open.is_empty()
         });
