@@ -94,7 +94,10 @@ fn by_hook(folder: &StateFolder, target: &Target, verb: &Verb, wait: Option<Dura
             format!("{on} is run by no engine: it can be paused, resumed and cancelled, by its own hook.");
         return Err(CliError::Unreadable(why).into());
     }
-    let reason = if let Verb::Cancel { reason, .. } = verb { reason.clone() } else { None };
+    let reason = match verb {
+        Verb::Cancel { reason, .. } | Verb::Pause { reason, .. } => reason.clone(),
+        _ => None,
+    };
     let id = CommandId::from(format!("cmd-{}", ask::random()));
     let order = hold::wanted(kind).map(|want| Order { want, reason, command_id: Some(id.clone()) });
     let is_release = order.is_none();
@@ -182,6 +185,9 @@ pub(super) struct Pause {
     /// Let what runs finish, and start nothing new, instead of stopping every process now.
     #[arg(long)]
     drain: bool,
+    /// Why, for the record and for whoever looks on.
+    #[arg(long, value_name = "TEXT")]
+    reason: Option<String>,
     #[command(flatten)]
     by_hook: ByHook,
 }
@@ -189,7 +195,7 @@ pub(super) struct Pause {
 impl Pause {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let mode = if self.drain { PauseMode::Drain } else { PauseMode::Freeze };
-        self.target.send_and_wait(place, Verb::Pause { mode }, self.by_hook.wait)
+        self.target.send_and_wait(place, Verb::Pause { mode, reason: self.reason }, self.by_hook.wait)
     }
 }
 

@@ -56,6 +56,8 @@ pub enum Verb {
     },
     Pause {
         mode: PauseMode,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     Resume,
     Cancel {

@@ -71,7 +71,7 @@ fn wait_for_empty_inbox(folder: &StateFolder) {
 fn g5_a_command_has_one_effect_however_often_it_comes_and_across_restarts() {
     let deck = Deck::new();
     let folder = folder(&deck);
-    let freeze = Verb::Pause { mode: PauseMode::Freeze };
+    let freeze = Verb::Pause { mode: PauseMode::Freeze, reason: None };
     let commands =
         [command("cmd-start", start("slow")), command("cmd-pause", freeze), command("cmd-go", Verb::Resume)];
     deck.ok(&["engine", "start"]);

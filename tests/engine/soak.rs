@@ -158,8 +158,8 @@ impl Soak {
         let id = self.open.iter().nth(nth).unwrap().clone();
         let step = (self.roll(2) == 0).then_some("st-0");
         let verb = match self.roll(8) {
-            0 => Verb::Pause { mode: PauseMode::Freeze },
-            1 => Verb::Pause { mode: PauseMode::Drain },
+            0 => Verb::Pause { mode: PauseMode::Freeze, reason: None },
+            1 => Verb::Pause { mode: PauseMode::Drain, reason: None },
             2 | 3 => Verb::Resume,
             4 => Verb::Retry { with_failure: false, agent: None, model: None, fresh: false },
             5 => Verb::Skip { reason: None, result: None },

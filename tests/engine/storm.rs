@@ -76,7 +76,7 @@ impl Storm {
         let some = usize::try_from(roll(&mut self.seed, round + 1)).unwrap();
         let some = self.delegations[some].clone();
         let verb = match roll(&mut self.seed, 4) {
-            0 => Verb::Pause { mode: PauseMode::Freeze },
+            0 => Verb::Pause { mode: PauseMode::Freeze, reason: None },
             1 => Verb::Cancel { rollback: false, reason: None },
             _ => Verb::Resume,
         };

@@ -14,8 +14,8 @@ use quarterdeck::model::usage::Usd;
 use rstest::rstest;
 use serde_json::json;
 
-const FREEZE: Verb = Verb::Pause { mode: PauseMode::Freeze };
-const DRAIN: Verb = Verb::Pause { mode: PauseMode::Drain };
+const FREEZE: Verb = Verb::Pause { mode: PauseMode::Freeze, reason: None };
+const DRAIN: Verb = Verb::Pause { mode: PauseMode::Drain, reason: None };
 const CANCEL: Verb = Verb::Cancel { rollback: false, reason: None };
 
 fn tokens(most: u64) -> impl FnOnce(&mut Limits) {

@@ -12,7 +12,7 @@ use quarterdeck::model::id::Seq;
 use quarterdeck::model::key::NodeKey;
 use quarterdeck::model::time::Stamp;
 
-const FREEZE: Verb = Verb::Pause { mode: PauseMode::Freeze };
+const FREEZE: Verb = Verb::Pause { mode: PauseMode::Freeze, reason: None };
 
 #[test]
 fn a_raised_deadline_moves_the_timer() {

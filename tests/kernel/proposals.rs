@@ -135,7 +135,7 @@ fn a_sequence_is_a_sequence_of_what_was_approved_of_it() {
 #[case(approve(&["a", "a"]), "invalid", "a is approved twice.\nName it once.")]
 #[case(approve(&[]), "invalid", "No step is approved.\nName some, or reject it.")]
 #[case(Verb::Resume, "conflict", "del-a waits for approval.\nApprove or reject it first.")]
-#[case(Verb::Pause { mode: PauseMode::Freeze }, "conflict", "del-a waits for approval.\nApprove or reject it first.")]
+#[case(Verb::Pause { mode: PauseMode::Freeze, reason: None }, "conflict", "del-a waits for approval.\nApprove or reject it first.")]
 fn what_makes_no_plan_is_refused_and_the_proposal_waits_on(
     #[case] verb: Verb,
     #[case] code: &str,

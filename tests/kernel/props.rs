@@ -69,8 +69,8 @@ fn spec(a: u16, b: u16, parent: Option<Above>) -> Spec {
 
 fn verb(a: u16, b: u16, world: &World) -> Verb {
     match a % 20 {
-        0 | 1 => Verb::Pause { mode: PauseMode::Freeze },
-        2 => Verb::Pause { mode: PauseMode::Drain },
+        0 | 1 => Verb::Pause { mode: PauseMode::Freeze, reason: None },
+        2 => Verb::Pause { mode: PauseMode::Drain, reason: None },
         3 | 4 => Verb::Resume,
         5 => Verb::Cancel { rollback: b & 4 == 0, reason: Some("enough".into()) },
         6 | 7 => Verb::Retry { with_failure: b & 1 == 0, agent: None, model: None, fresh: false },

@@ -12,8 +12,8 @@ use quarterdeck::model::event::Body;
 use quarterdeck::model::event::payload::Asked;
 use rstest::rstest;
 
-const FREEZE: Verb = Verb::Pause { mode: PauseMode::Freeze };
-const DRAIN: Verb = Verb::Pause { mode: PauseMode::Drain };
+const FREEZE: Verb = Verb::Pause { mode: PauseMode::Freeze, reason: None };
+const DRAIN: Verb = Verb::Pause { mode: PauseMode::Drain, reason: None };
 const CANCEL: Verb = Verb::Cancel { rollback: false, reason: None };
 const RETRY: Verb = Verb::Retry { with_failure: false, agent: None, model: None, fresh: false };
 const SKIP: Verb = Verb::Skip { reason: None, result: None };

@@ -116,7 +116,11 @@ fn pause_freezes_and_drain_lets_finish() {
     let mut deck = deck();
     deck.press(WORKS).press("p P");
     let verbs: Vec<Verb> = deck.commands().into_iter().map(|command| command.verb).collect();
-    let [Verb::Pause { mode: PauseMode::Freeze }, Verb::Pause { mode: PauseMode::Drain }] = &verbs[..] else {
+    let [
+        Verb::Pause { mode: PauseMode::Freeze, reason: None },
+        Verb::Pause { mode: PauseMode::Drain, reason: None },
+    ] = &verbs[..]
+    else {
         panic!("{verbs:?}");
     };
 }

@@ -115,11 +115,20 @@ async fn a_pause_a_resume_a_cancel_and_a_failure_are_told_with_their_fields() {
     let deck = deck();
     let id = deck.begin("slow").await;
     deck.until_file("slow.starts", 1).await;
-    for (verb, event) in [("pause", "delegation:paused"), ("resume", "delegation:resumed")] {
-        let (status, answer) = deck.post(&format!("/api/delegation/{id}/{verb}"), r#"{"by":"me"}"#).await;
-        assert_eq!(status, 200, "{answer}");
-        assert_has(&heard(&deck, event, "delegationId", &json!(id)).await, &json!({"by": "me"}));
+    let pause = format!("/api/delegation/{id}/pause");
+    // The engine's own word would be taken for its own pause.
+    let (status, answer) = deck.post(&pause, r#"{"reason":"budget"}"#).await;
+    assert_eq!(status, 409, "{answer}");
+    let (status, answer) = deck.post(&pause, r#"{"by":"me","reason":"lunch"}"#).await;
+    assert_eq!(status, 200, "{answer}");
+    for event in ["delegation:paused", "delegation:subtask-paused"] {
+        let told = heard(&deck, event, "delegationId", &json!(id)).await;
+        assert_has(&told, &json!({"reason": "lunch"}));
     }
+    assert_has(&heard(&deck, "delegation:paused", "delegationId", &json!(id)).await, &json!({"by": "me"}));
+    let (status, answer) = deck.post(&format!("/api/delegation/{id}/resume"), r#"{"by":"me"}"#).await;
+    assert_eq!(status, 200, "{answer}");
+    assert_has(&heard(&deck, "delegation:resumed", "delegationId", &json!(id)).await, &json!({"by": "me"}));
     let (status, answer) = deck.post(&format!("/api/delegation/{id}/cancel"), r#"{"reason":"enough"}"#).await;
     assert_eq!(status, 200, "{answer}");
     let told = heard(&deck, "delegation:cancelled", "delegationId", &json!(id)).await;

@@ -68,7 +68,7 @@ impl Turn<'_> {
         let Some(pending) = self.kernel.pending.get(id) else { return };
         let command = pending.command.clone();
         match &command.verb {
-            Verb::Pause { mode } => self.carry_out_pause(&command, *mode),
+            Verb::Pause { mode, .. } => self.carry_out_pause(&command, *mode),
             Verb::Resume => self.carry_out_resume(&command),
             Verb::Cancel { .. } => self.carry_out_cancel(&command),
             Verb::CancelAgent { agent_id, .. } => self.carry_out_stop(&command, agent_id),
@@ -274,7 +274,7 @@ impl Kernel {
         let delegation = self.delegations.get(&command.delegation_id);
         let grace = Duration::from_millis(delegation.map_or(0, |delegation| delegation.limits.grace_ms));
         // A drain waits for agents to finish, however long they take.
-        let is_drain = matches!(command.verb, Verb::Pause { mode: PauseMode::Drain });
+        let is_drain = matches!(command.verb, Verb::Pause { mode: PauseMode::Drain, .. });
         let deadline = (!is_drain).then(|| at.plus(ANSWER_WITHIN + grace));
         Body::CommandAccepted(p::CommandAccepted {
             command_id: command.id.clone(),
@@ -300,7 +300,7 @@ impl Kernel {
         }
         match &command.verb {
             Verb::Start { spec } => self.check_start(command, spec),
-            Verb::Pause { mode } => self.check_pause(command, *mode),
+            Verb::Pause { mode, .. } => self.check_pause(command, *mode),
             Verb::Resume => self.check_resume(command),
             Verb::Cancel { .. } => self.check_cancel(command),
             Verb::Retry { .. } => self.check_retry(command),

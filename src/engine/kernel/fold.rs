@@ -214,7 +214,7 @@ impl Kernel {
     fn intended(&mut self, data: &p::SessionIntended) {
         let Some((id, index)) = self.place(&data.delegation_id, &data.subtask_id) else { return };
         let is_drain =
-            |pending: &Pending| matches!(pending.command.verb, Verb::Pause { mode: PauseMode::Drain });
+            |pending: &Pending| matches!(pending.command.verb, Verb::Pause { mode: PauseMode::Drain, .. });
         let drains: Vec<_> = self
             .pending
             .iter()

@@ -106,7 +106,7 @@ impl Kernel {
         let reach = self.reach(command);
         let by = command.by.clone();
         match &command.verb {
-            Verb::Pause { mode } => {
+            Verb::Pause { mode, .. } => {
                 self.set_hold(command, Some(*mode));
                 self.release_raises();
             }

@@ -4,7 +4,7 @@
 //! last of its agents is proven still; it is told to run again as soon as a resume is accepted.
 
 use crate::model::budget::BUDGET;
-use crate::model::command::{Command, PauseMode};
+use crate::model::command::{Command, PauseMode, Verb};
 use crate::model::event::{Body, payload as p};
 use crate::model::id::{CommandId, DelegationId};
 use crate::model::status::StatusWord;
@@ -29,6 +29,10 @@ impl Kernel {
         };
         if !open {
             return Err(conflict(format!("{name} is {}: nothing is left to pause.", word.as_str())));
+        }
+        if reason_of(command).as_deref() == Some(BUDGET) {
+            let why = "budget is the engine's own word for a pause that a budget asks for: give a reason in more words.";
+            return Err(conflict(why.to_owned()));
         }
         self.check_not_stopping(delegation)?;
         let pending =
@@ -131,6 +135,7 @@ impl Turn<'_> {
                 self.emit(Body::Paused(p::Turn {
                     delegation_id: id,
                     by: command.by.clone(),
+                    reason: reason_of(command),
                     remaining_ms,
                     ..Default::default()
                 }));
@@ -166,7 +171,8 @@ impl Turn<'_> {
         }
         let remaining_ms = self.left_of(&at.session, clock);
         self.kernel.brief.due.remove(&at.session);
-        let (order, reason) = if is_budgets { (None, Some(BUDGET.to_owned())) } else { (Some(order), None) };
+        let asked = self.kernel.pending.get(&order).and_then(|pending| reason_of(&pending.command));
+        let (order, reason) = if is_budgets { (None, Some(BUDGET.to_owned())) } else { (Some(order), asked) };
         let turn = turn(at, order, pids, Clock::standing(remaining_ms));
         self.emit(Body::SubtaskPaused(p::SubtaskTurn { reason, ..turn }));
     }
@@ -212,4 +218,9 @@ pub(in super::super) fn turn(
         pids: Some(pids).filter(|pids| !pids.is_empty()),
         ..Default::default()
     }
+}
+
+/// Returns why somebody wants a pause.
+fn reason_of(command: &Command) -> Option<String> {
+    if let Verb::Pause { reason, .. } = &command.verb { reason.clone() } else { None }
 }

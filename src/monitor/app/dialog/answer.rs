@@ -115,8 +115,8 @@ pub fn read(form: &Form) -> Result<Asked, String> {
 fn verb(form: &Form, control: Control) -> Result<Verb, String> {
     let reason = form.typed(REASON);
     Ok(match control {
-        Control::Pause => Verb::Pause { mode: PauseMode::Freeze },
-        Control::Drain => Verb::Pause { mode: PauseMode::Drain },
+        Control::Pause => Verb::Pause { mode: PauseMode::Freeze, reason: None },
+        Control::Drain => Verb::Pause { mode: PauseMode::Drain, reason: None },
         Control::Resume => Verb::Resume,
         Control::Cancel => Verb::Cancel { reason, rollback: false },
         Control::Retry => Verb::Retry {

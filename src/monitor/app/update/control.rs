@@ -75,8 +75,8 @@ pub fn control_on(ui: &mut Ui, cx: Ctx<'_>, what: Control, nodes: &[NodeIx]) -> 
         return Vec::new();
     }
     match what {
-        Control::Pause => send_all(ui, cx, &targets, &Verb::Pause { mode: PauseMode::Freeze }),
-        Control::Drain => send_all(ui, cx, &targets, &Verb::Pause { mode: PauseMode::Drain }),
+        Control::Pause => send_all(ui, cx, &targets, &Verb::Pause { mode: PauseMode::Freeze, reason: None }),
+        Control::Drain => send_all(ui, cx, &targets, &Verb::Pause { mode: PauseMode::Drain, reason: None }),
         Control::Resume => send_all(ui, cx, &targets, &Verb::Resume),
         Control::Cancel
         | Control::Retry
