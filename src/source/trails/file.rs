@@ -1,13 +1,14 @@
 //! One trail: how far it was read, by whom, and what it said.
 
 use std::fs::{self, File, Metadata};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
+use rustix::fs::OFlags;
 use serde_json::Value;
 
 use super::fold::Fold;
@@ -223,6 +224,10 @@ impl TrailFile {
         self.open(tool);
         let (mut taken, mut said) = (0, Vec::new());
         while taken < budget {
+            // What comes after the look is found by the next one.
+            if self.read_to >= now.len {
+                return Ok((taken, Ending::End));
+            }
             let read = file.read_at(buffer, self.read_to)?;
             if read == 0 {
                 return Ok((taken, Ending::End));
@@ -274,7 +279,7 @@ impl TrailFile {
         if now < before.from || before.until.is_some_and(|until| now >= until) {
             return None;
         }
-        let is_same_beside = before.is_side_final || before.side == self.beside(tool).map(|(_, side)| side);
+        let is_same_beside = before.is_side_final || before.side == self.beside(tool);
         if is_same_beside { Fold::unpack(&before.fold, texts) } else { None }
     }
 
@@ -322,15 +327,15 @@ impl TrailFile {
         };
     }
 
-    /// Returns the small file beside it, as it is now.
-    fn beside(&self, tool: &impl Tool) -> Option<(PathBuf, Stamped)> {
-        let path = tool.side(&self.path)?;
-        let meta = fs::metadata(&path).ok().filter(Metadata::is_file)?;
-        Some((path, stamped(&meta)))
+    /// Returns how the small file beside it is now.
+    fn beside(&self, tool: &impl Tool) -> Option<Stamped> {
+        let meta = fs::metadata(tool.side(&self.path)?).ok().filter(Metadata::is_file)?;
+        Some(stamped(&meta))
     }
 
     fn look_beside(&mut self, tool: &impl Tool) {
-        let Some((path, now)) = self.beside(tool) else {
+        let beside = tool.side(&self.path).and_then(|path| open_plain(&path));
+        let Some((mut file, now)) = beside else {
             self.side = Side::default();
             return;
         };
@@ -338,8 +343,9 @@ impl TrailFile {
             return;
         }
         // One that is being written is half; it is read again when it is whole.
-        let value = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        if let Some(value) = value {
+        let mut bytes = vec![0; usize::try_from(now.len).unwrap_or(0)];
+        let read = file.read_exact(&mut bytes).ok();
+        if let Some(value) = read.and_then(|()| serde_json::from_slice(&bytes).ok()) {
             self.side = Side { stamped: Some(now), value: Some(value) };
         }
     }
@@ -347,6 +353,14 @@ impl TrailFile {
 
 fn json(state: &Value) -> Option<Bytes> {
     serde_json::to_vec(state).ok().map(Bytes::from)
+}
+
+/// Opens a file, and looks at it; what is none is not waited for.
+fn open_plain(path: &Path) -> Option<(File, Stamped)> {
+    let flags = OFlags::NONBLOCK.bits().try_into().ok()?;
+    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
+    let meta = file.metadata().ok().filter(Metadata::is_file)?;
+    Some((file, stamped(&meta)))
 }
 
 /// Returns what tells this content from another.
