@@ -396,6 +396,10 @@ impl Trail for Reader {
     fn state(&self) -> Value {
         serde_json::to_value(&self.state).unwrap_or_default()
     }
+
+    fn kept(&self) -> Option<Vec<u8>> {
+        serde_json::to_vec(&self.state).ok()
+    }
 }
 
 impl Reader {
@@ -438,7 +442,13 @@ fn finished(beside: &Beside<'_>) -> bool {
 }
 
 /// Says what a message used. The model is most likely the one that is known, and then not named anew.
-fn used(keys: Keys, record: &Record<'_>, message: &Message<'_>, known: Option<&Name>, at: Option<Stamp>) -> Option<Said> {
+fn used(
+    keys: Keys,
+    record: &Record<'_>,
+    message: &Message<'_>,
+    known: Option<&Name>,
+    at: Option<Stamp>,
+) -> Option<Said> {
     let usage = message.usage.as_ref()?;
     let id = message.id.clone().or_else(|| record.uuid.and_then(Raw::text));
     let same = |model: &str| known.filter(|known| &***known == model).cloned();

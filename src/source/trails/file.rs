@@ -87,18 +87,18 @@ pub enum Ending {
 
 impl TrailFile {
     /// Names a file that was found; nothing of it is read yet.
-    pub fn found(path: PathBuf, meta: &Metadata) -> Self {
+    pub fn found(path: PathBuf, look: Look) -> Self {
         Self {
             path,
-            stamped: stamped(meta),
-            born: born(meta),
+            stamped: look.stamped,
+            born: look.born,
             place: None,
             fold: Kept::Open(Fold::default()),
             is_queued: false,
             is_told: false,
             process: Process::Unknown,
             trouble: None,
-            inode: meta.ino(),
+            inode: look.stamped.inode,
             offset: 0,
             read_to: 0,
             lines: Lines::default(),
@@ -126,12 +126,19 @@ impl TrailFile {
         }
     }
 
+    /// Looks up when it came to be, where neither the index nor the look at it says so.
+    pub fn date(&mut self) {
+        if self.born.is_none() {
+            self.born = fs::symlink_metadata(&self.path).ok().and_then(|meta| born(&meta));
+        }
+    }
+
     /// Returns what the index keeps; of a file that was not read only that it is there.
     pub fn entry(&self) -> Option<(&Path, Entry)> {
         let state = match &self.reader {
             Reader::Fresh => None,
             Reader::Aside(state) => Some(state.clone()),
-            Reader::Open(reader) => Some(json(&reader.state())?),
+            Reader::Open(reader) => Some(reader.kept()?.into()),
         };
         let fold = match &self.fold {
             Kept::Packed(fold) => fold.clone(),
@@ -182,8 +189,8 @@ impl TrailFile {
     }
 
     /// Returns whether what was read is still there.
-    pub fn is_same(&self, meta: &Metadata) -> bool {
-        meta.ino() == self.inode && meta.len() >= self.read_to
+    pub fn is_same(&self, now: Stamped) -> bool {
+        now.inode == self.inode && now.len >= self.read_to
     }
 
     /// Returns whether it is other than what was read: there are more bytes, or fewer, or it is another file.
@@ -299,9 +306,9 @@ impl TrailFile {
     /// Puts the reader aside: a file that nobody writes needs no more than its state.
     pub fn put_aside(&mut self) {
         if let Reader::Open(reader) = &self.reader
-            && let Some(state) = json(&reader.state())
+            && let Some(state) = reader.kept()
         {
-            self.reader = Reader::Aside(state);
+            self.reader = Reader::Aside(state.into());
             self.read_to = self.offset;
             self.lines = Lines::default();
         }
@@ -311,9 +318,9 @@ impl TrailFile {
     }
 
     /// Forgets everything that was read.
-    pub fn forget(&mut self, meta: &Metadata) {
+    pub fn forget(&mut self, look: Look) {
         let path = std::mem::take(&mut self.path);
-        *self = Self { place: self.place.take(), ..Self::found(path, meta) };
+        *self = Self { place: self.place.take(), ..Self::found(path, look) };
     }
 
     fn open(&mut self, tool: &impl Tool) {
@@ -351,10 +358,6 @@ impl TrailFile {
     }
 }
 
-fn json(state: &Value) -> Option<Bytes> {
-    serde_json::to_vec(state).ok().map(Bytes::from)
-}
-
 /// Opens a file, and looks at it; what is none is not waited for.
 fn open_plain(path: &Path) -> Option<(File, Stamped)> {
     let flags = OFlags::NONBLOCK.bits().try_into().ok()?;
@@ -372,6 +375,26 @@ pub fn stamped(meta: &Metadata) -> Stamped {
 fn born(meta: &Metadata) -> Option<i64> {
     let since = meta.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since.as_millis()).ok()
+}
+
+/// What a look at a file told.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    pub stamped: Stamped,
+    /// When it came to be, in milliseconds, where the look told.
+    pub born: Option<i64>,
+}
+
+impl Look {
+    /// Looks at a path; `None` if it is no file of its own, or a link.
+    pub fn plain(path: &Path) -> Option<Self> {
+        plain_file(path).as_ref().and_then(Self::of)
+    }
+
+    /// Returns what metadata say, if they are of a file.
+    pub fn of(meta: &Metadata) -> Option<Self> {
+        meta.is_file().then(|| Self { stamped: stamped(meta), born: born(meta) })
+    }
 }
 
 /// Returns a path's metadata, if it is a file of its own and no link.

@@ -5,8 +5,8 @@
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use hashbrown::{DefaultHashBuilder, HashMap};
 use hashbrown::hash_map::Entry;
+use hashbrown::{DefaultHashBuilder, HashMap};
 
 use super::fold::{Fold, Folded, Word};
 use crate::model::fact::UsageReport;
@@ -162,8 +162,8 @@ impl Teller {
             Entry::Occupied(known) => known.into_mut(),
         };
         let before = usize::try_from(*known).ok().and_then(|known| *self.files.get(known)?);
-        let is_older =
-            before.is_some_and(|known| by.file != known.file && (by.born, by.order) < (known.born, known.order));
+        let is_older = before
+            .is_some_and(|known| by.file != known.file && (by.born, by.order) < (known.born, known.order));
         if is_older {
             *known = file;
         }
