@@ -4,10 +4,10 @@
 //! an append costs the same however many files there are. What was read is kept in an index, so that the next start
 //! reads only what came since. What the lines mean is the business of the tool's reader in `agent/`.
 
-mod base;
 pub mod file;
 pub mod fold;
 pub mod index;
+pub mod look;
 pub mod pack;
 pub(in crate::source) mod tell;
 pub mod tool;
@@ -19,10 +19,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use file::{Ending, Look, TrailFile};
+use file::{Ending, TrailFile};
 use fold::Fold;
 use hashbrown::HashMap;
 use index::Entry;
+use look::Look;
 use pack::{PACKED, Texts};
 use tell::Teller;
 use tool::{Scope, Sort, Tool};

@@ -3,16 +3,15 @@
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
-use rustix::fs::OFlags;
 use serde_json::Value;
 
 use super::fold::Fold;
 use super::index::{Concluded, Entry, Stamped};
+use super::look::{Look, born, open_plain, stamped};
 use super::pack::Texts;
 use super::tell::Owner;
 use super::tool::Tool;
@@ -356,48 +355,4 @@ impl TrailFile {
             self.side = Side { stamped: Some(now), value: Some(value) };
         }
     }
-}
-
-/// Opens a file, and looks at it; what is none is not waited for.
-fn open_plain(path: &Path) -> Option<(File, Stamped)> {
-    let flags = OFlags::NONBLOCK.bits().try_into().ok()?;
-    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
-    let meta = file.metadata().ok().filter(Metadata::is_file)?;
-    Some((file, stamped(&meta)))
-}
-
-/// Returns what tells this content from another.
-pub fn stamped(meta: &Metadata) -> Stamped {
-    let modified = meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec());
-    Stamped { len: meta.len(), inode: meta.ino(), modified }
-}
-
-fn born(meta: &Metadata) -> Option<i64> {
-    let since = meta.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_millis()).ok()
-}
-
-/// What a look at a file told.
-#[derive(Debug, Clone, Copy)]
-pub struct Look {
-    pub stamped: Stamped,
-    /// When it came to be, in milliseconds, where the look told.
-    pub born: Option<i64>,
-}
-
-impl Look {
-    /// Looks at a path; `None` if it is no file of its own, or a link.
-    pub fn plain(path: &Path) -> Option<Self> {
-        plain_file(path).as_ref().and_then(Self::of)
-    }
-
-    /// Returns what metadata say, if they are of a file.
-    pub fn of(meta: &Metadata) -> Option<Self> {
-        meta.is_file().then(|| Self { stamped: stamped(meta), born: born(meta) })
-    }
-}
-
-/// Returns a path's metadata, if it is a file of its own and no link.
-pub fn plain_file(path: &Path) -> Option<Metadata> {
-    fs::symlink_metadata(path).ok().filter(Metadata::is_file)
 }

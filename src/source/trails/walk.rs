@@ -9,8 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hashbrown::HashMap;
 
-use super::base::Base;
-use super::file::{Look, stamped};
+use super::look::{Base, Look, stamped};
 use super::tool::{Sort, Tool};
 
 /// So many folders are watched at most: those in which something happened last. In the others nothing is expected,
