@@ -345,7 +345,19 @@ const SPAN: &str = "not a span of time such as 90s, 20m or 2h";
 /// Prints to standard output; a reader that went away is no error.
 fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    unless_gone(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Prints something as JSON, as it is made: a large tree is never in memory as text.
+fn print_json(what: &impl serde::Serialize) -> io::Result<()> {
+    const AT_ONCE: usize = 64 * 1024;
+    let mut out = io::BufWriter::with_capacity(AT_ONCE, io::stdout().lock());
+    let written = serde_json::to_writer_pretty(&mut out, what).map_err(io::Error::from);
+    unless_gone(written.and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
+}
+
+fn unless_gone(written: io::Result<()>) -> io::Result<()> {
+    match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }

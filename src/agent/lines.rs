@@ -2,20 +2,22 @@
 //!
 //! The pieces may end anywhere. A line longer than [`LONGEST`] keeps its beginning, and how long it was.
 
+use std::borrow::Cow;
+
 /// How much of a line is kept: no line of a protocol is longer, and an agent may print without end.
 pub const LONGEST: usize = 1024 * 1024;
 /// The room of a line is used for the next one, unless it is larger.
 const ROOM: usize = 64 * 1024;
 
-/// One line of a stream.
+/// One line of a stream. What came in one piece is borrowed from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct Line<'a> {
     /// Where it begins in the stream.
     pub offset: u64,
     /// Where the next one begins.
     pub next: u64,
     /// What is in it, without its end.
-    pub bytes: Vec<u8>,
+    pub bytes: Cow<'a, [u8]>,
     /// How many bytes were left out.
     pub cut: u64,
 }
@@ -34,33 +36,43 @@ impl Lines {
     /// Takes the bytes that begin at `offset`, and gives each line that they complete to `each`.
     ///
     /// If they do not go on where the last ones ended, reading starts over there.
-    pub fn push(&mut self, offset: u64, bytes: &[u8], mut each: impl FnMut(Line)) {
-        self.pass(offset, bytes, |line| each(line.clone()));
+    pub fn push(&mut self, offset: u64, bytes: &[u8], mut each: impl FnMut(Line<'static>)) {
+        self.pass(offset, bytes, |line| {
+            let Line { offset, next, ref bytes, cut } = *line;
+            each(Line { offset, next, bytes: Cow::Owned(bytes.to_vec()), cut });
+        });
     }
 
-    /// The same for who only looks at each line: very many of them cost no memory each.
-    pub fn pass(&mut self, offset: u64, bytes: &[u8], mut each: impl FnMut(&Line)) {
+    /// The same for who only looks at each line: very many of them cost no memory each, and are not copied.
+    pub fn pass(&mut self, offset: u64, bytes: &[u8], mut each: impl FnMut(&Line<'_>)) {
         if !self.open || self.end() != offset {
             *self = Self { offset, ..Self::default() };
         }
         let mut rest = bytes;
         while let Some(end) = memchr::memchr(b'\n', rest) {
             let (line, after) = rest.split_at_checked(end + 1).unwrap_or((rest, &[]));
-            self.keep(line.strip_suffix(b"\n").unwrap_or(line));
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            rest = after;
+            if self.end() == self.offset && line.len() <= LONGEST {
+                let next = self.offset + line.len() as u64 + 1;
+                each(&Line { offset: self.offset, next, bytes: Cow::Borrowed(line), cut: 0 });
+                self.offset = next;
+                continue;
+            }
+            self.keep(line);
             let finished = self.take(1);
             each(&finished);
-            let mut begun = finished.bytes;
+            let mut begun = finished.bytes.into_owned();
             begun.clear();
             begun.shrink_to(ROOM);
             *self = Self { begun, offset: finished.next, cut: 0, open: true };
-            rest = after;
         }
         self.open = true;
         self.keep(rest);
     }
 
     /// Returns what is left when the stream has ended without a line end.
-    pub fn finish(&mut self) -> Option<Line> {
+    pub fn finish(&mut self) -> Option<Line<'static>> {
         let line = (self.end() > self.offset).then(|| self.take(0));
         *self = Self::default();
         line
@@ -77,9 +89,9 @@ impl Lines {
         self.cut += cut.len() as u64;
     }
 
-    fn take(&mut self, line_end: u64) -> Line {
+    fn take(&mut self, line_end: u64) -> Line<'static> {
         let next = self.end() + line_end;
-        Line { offset: self.offset, next, bytes: std::mem::take(&mut self.begun), cut: self.cut }
+        Line { offset: self.offset, next, bytes: Cow::Owned(std::mem::take(&mut self.begun)), cut: self.cut }
     }
 }
 
@@ -89,7 +101,7 @@ mod tests {
 
     use super::*;
 
-    fn lines(pieces: &[&[u8]]) -> Vec<Line> {
+    fn lines(pieces: &[&[u8]]) -> Vec<Line<'static>> {
         let (mut reader, mut found, mut offset) = (Lines::default(), Vec::new(), 0);
         for piece in pieces {
             reader.push(offset, piece, |line| found.push(line));
@@ -111,7 +123,7 @@ mod tests {
         reader.push(50 * 1024 * 1024, b"\nnext\n", |line| found.push(line));
         let [long, next] = found.as_slice() else { panic!("{} lines", found.len()) };
         assert_eq!((long.bytes.len(), long.cut), (LONGEST, 49 * 1024 * 1024));
-        assert_eq!((next.bytes.as_slice(), next.offset), (b"next".as_slice(), 50 * 1024 * 1024 + 1));
+        assert_eq!((&*next.bytes, next.offset), (b"next".as_slice(), 50 * 1024 * 1024 + 1));
     }
 
     #[test]
@@ -120,7 +132,7 @@ mod tests {
         let mut found = Vec::new();
         reader.push(0, b"half", |line| found.push(line));
         reader.push(100, b"whole\n", |line| found.push(line));
-        assert_eq!(found, [Line { offset: 100, next: 106, bytes: b"whole".to_vec(), cut: 0 }]);
+        assert_eq!(found, [Line { offset: 100, next: 106, bytes: Cow::Borrowed(b"whole"), cut: 0 }]);
     }
 
     proptest! {

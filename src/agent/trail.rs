@@ -56,6 +56,11 @@ pub trait Trail: Send {
 
     /// Returns what a reader must know to go on after the last line, small enough to be kept for each file.
     fn state(&self) -> Value;
+
+    /// Returns the same as it is kept: JSON.
+    fn kept(&self) -> Option<Vec<u8>> {
+        serde_json::to_vec(&self.state()).ok()
+    }
 }
 
 /// For how long a conclusion stays the same: for good, unless something else is said.

@@ -9,7 +9,9 @@ use clap::Args;
 
 use super::deck::every_folder;
 use super::natives::Natives;
-use super::{CliError, Outcome, Place, load, load_all, now, print, terminal_width, warn, working_folder};
+use super::{
+    CliError, Outcome, Place, load, load_all, now, print, print_json, terminal_width, warn, working_folder,
+};
 use crate::model::fact::SourceState;
 use crate::model::key::SourceId;
 use crate::model::record::restore;
@@ -88,7 +90,10 @@ impl Status {
             }
             chosen = select(&model, &selection);
         }
-        self.show(&model, &chosen?, now)
+        let outcome = self.show(&model, &chosen?, now);
+        // The process ends now. To take a model of thousands of nodes apart costs as much as to make it.
+        std::mem::forget(model);
+        outcome
     }
 
     /// Returns everything that is read: the engines' journals, then what agents leave on disk.
@@ -131,7 +136,7 @@ impl Status {
 
     fn show(&self, model: &Model, chosen: &[NodeIx], now: Stamp) -> Outcome {
         if self.json {
-            print(&format!("{}\n", serde_json::to_string_pretty(&json::tree(model, chosen))?))?;
+            print_json(&json::tree(model, chosen))?;
         } else if chosen.is_empty() {
             print(if model.is_empty() { "Nothing is delegated yet.\n" } else { "Nothing matches.\n" })?;
         } else {

@@ -3,8 +3,9 @@
 //!
 //! What is not known is absent or null, never 0.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
+use hashbrown::HashMap;
 use serde::Serialize;
 
 use crate::model::anomaly::Anomaly;
@@ -60,8 +61,8 @@ pub struct SourceItem<'a> {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Item<'a> {
-    pub id: String,
-    pub parent: Option<String>,
+    pub id: Arc<str>,
+    pub parent: Option<Arc<str>>,
     pub kind: NodeKind,
     pub title: Option<&'a str>,
     pub status: StatusWord,
@@ -150,22 +151,22 @@ fn odd(model: &Model) -> Odd<'_> {
 /// Gives each node an id of its own: two foreign sources may use the same one.
 #[derive(Default)]
 struct Names {
-    given: HashMap<NodeIx, String>,
-    used: HashMap<String, u32>,
+    given: HashMap<NodeIx, Arc<str>>,
+    used: HashMap<Arc<str>, u32>,
 }
 
 impl Names {
-    fn of(&mut self, model: &Model, ix: NodeIx) -> String {
+    fn of(&mut self, model: &Model, ix: NodeIx) -> Arc<str> {
         if let Some(name) = self.given.get(&ix) {
-            return name.clone();
+            return Arc::clone(name);
         }
-        let mut name = model.name_of(ix);
-        let count = self.used.entry(name.clone()).or_default();
+        let mut name: Arc<str> = model.name_of(ix).into();
+        let count = self.used.entry(Arc::clone(&name)).or_default();
         *count += 1;
         if *count > 1 {
-            name = format!("{name}~{count}");
+            name = format!("{name}~{count}").into();
         }
-        self.given.insert(ix, name.clone());
+        self.given.insert(ix, Arc::clone(&name));
         name
     }
 }

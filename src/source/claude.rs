@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -47,8 +48,11 @@ impl Claude {
 
     /// Returns the parts of a path below the folder of projects.
     fn parts<'a>(&self, path: &'a Path) -> Vec<&'a str> {
-        let below = path.strip_prefix(&self.projects).ok();
-        below.into_iter().flat_map(Path::components).filter_map(|part| part.as_os_str().to_str()).collect()
+        // Byte by byte: it is asked for every file that is found.
+        let below = path.as_os_str().as_bytes().strip_prefix(self.projects.as_os_str().as_bytes());
+        let below = below.filter(|below| below.first().is_none_or(|byte| *byte == b'/')).unwrap_or_default();
+        let parts = below.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
+        parts.filter_map(|part| str::from_utf8(part).ok()).collect()
     }
 
     fn wants(&self, folder: &str) -> bool {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::trails::file::{plain_file, stamped};
+use super::trails::look::{plain_file, stamped};
 use super::trails::tool::{Homes, Sort, Tool};
 use crate::agent::gemini::{Chat, Document};
 use crate::agent::skim::Skim;

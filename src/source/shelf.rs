@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use super::document::{Document, Found};
 use super::pages::{Page, Pages};
 use super::tail::{Piece, Tail, Tailed};
-use super::trails::file::{plain_file, stamped};
+use super::trails::look::{plain_file, stamped};
 use super::watch::FILES_TOO;
 use crate::model::fact::SourceState;
 use crate::model::time::Stamp;

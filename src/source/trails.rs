@@ -7,21 +7,24 @@
 pub mod file;
 pub mod fold;
 pub mod index;
+pub mod look;
 pub mod pack;
 pub(in crate::source) mod tell;
 pub mod tool;
 mod walk;
 
 use std::collections::{BTreeSet, VecDeque};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use file::{Ending, TrailFile, plain_file};
+use file::{Ending, TrailFile};
 use fold::Fold;
 use hashbrown::HashMap;
 use index::Entry;
-use pack::Texts;
+use look::Look;
+use pack::{PACKED, Texts};
 use tell::Teller;
 use tool::{Scope, Sort, Tool};
 use walk::{Found, Walk};
@@ -45,8 +48,6 @@ const CHUNK: usize = 256 * 1024;
 const RECENT: usize = 32;
 /// So often folders are looked at in which files may have come or gone unheard.
 const LOOK_AGAIN: Duration = Duration::from_mins(1);
-/// About so many bytes a message takes in the index.
-const PACKED: usize = 100;
 /// The index is written no more often.
 const SAVE_AGAIN: Duration = Duration::from_mins(2);
 
@@ -56,7 +57,7 @@ pub struct Trails<T: Tool> {
     scope: Scope,
     index: Option<index::Place>,
     files: Vec<TrailFile>,
-    by_path: HashMap<PathBuf, usize>,
+    by_path: HashMap<OsString, usize>,
     walk: Walk,
     /// What waits to be read or told, the next one last.
     queue: Vec<usize>,
@@ -127,7 +128,7 @@ impl<T: Tool> Trails<T> {
         let mut known = self.index.as_ref().map(index::Place::load).unwrap_or_default();
         let packed: usize = known.entries.values().map(|entry| entry.fold.len()).sum();
         self.teller.expect(packed / PACKED);
-        self.walk.recall(known.folders, known.entries.keys());
+        self.walk.recall(&root, known.folders, known.entries.keys());
         let found = self.walk.whole(&self.tool, &root);
         self.walk.begun();
         for one in found {
@@ -145,17 +146,18 @@ impl<T: Tool> Trails<T> {
     }
 
     /// Takes in a file that was found, if it is wanted; returns its number.
-    fn add(&mut self, found: Found, known: &mut HashMap<PathBuf, Entry>) -> Option<usize> {
-        let mut file = TrailFile::found(found.path, &found.meta);
-        if let Some(entry) = known.remove(&file.path) {
+    fn add(&mut self, found: Found, known: &mut HashMap<OsString, Entry>) -> Option<usize> {
+        let mut file = TrailFile::found(found.path, found.look);
+        if let Some(entry) = known.remove(file.path.as_os_str()) {
             file.recall(entry);
         }
+        file.date();
         if file.place.is_none() {
             file.place = self.tool.place(&file.path);
         }
         let is_wanted = file.place.as_ref().is_none_or(|place| self.scope.has(place));
         let ix = self.files.len();
-        self.by_path.insert(file.path.clone(), ix);
+        self.by_path.insert(file.path.clone().into(), ix);
         file.is_queued = is_wanted;
         self.files.push(file);
         if is_wanted {
@@ -210,7 +212,7 @@ impl<T: Tool> Trails<T> {
     }
 
     fn look_at(&mut self, path: &Path) {
-        if let Some(ix) = self.by_path.get(path).copied() {
+        if let Some(ix) = self.by_path.get(path.as_os_str()).copied() {
             if self.files.get_mut(ix).is_some_and(TrailFile::glance) {
                 self.enqueue(ix);
             }
@@ -224,12 +226,12 @@ impl<T: Tool> Trails<T> {
         match self.tool.sort(path, path.is_dir()) {
             Sort::Folder => self.look_into(path),
             Sort::Trail => {
-                if let Some(meta) = plain_file(path) {
-                    self.take_in(Found { path: path.to_owned(), meta });
+                if let Some(look) = Look::plain(path) {
+                    self.take_in(Found { path: path.to_owned(), look });
                 }
             }
             Sort::Side(trail) => {
-                if let Some(ix) = self.by_path.get(&trail).copied() {
+                if let Some(ix) = self.by_path.get(trail.as_os_str()).copied() {
                     self.enqueue(ix);
                 }
             }
@@ -245,8 +247,8 @@ impl<T: Tool> Trails<T> {
 
     /// Takes in a file that was found after the first reading began.
     fn take_in(&mut self, found: Found) {
-        if let Some(ix) = self.by_path.get(&found.path).copied() {
-            if self.files.get(ix).is_some_and(|file| file.stamped != file::stamped(&found.meta)) {
+        if let Some(ix) = self.by_path.get(found.path.as_os_str()).copied() {
+            if self.files.get(ix).is_some_and(|file| file.stamped != found.look.stamped) {
                 self.enqueue(ix);
             }
         } else if let Some(ix) = self.add(found, &mut HashMap::new()) {
@@ -353,13 +355,13 @@ impl<T: Tool> Trails<T> {
         self.recent.clear();
         self.troubled.clear();
         for mut file in files {
-            let Some(meta) = plain_file(&file.path) else { continue };
-            if !file.is_same(&meta) {
-                file.forget(&meta);
+            let Some(look) = Look::plain(&file.path) else { continue };
+            if !file.is_same(look.stamped) {
+                file.forget(look);
             }
             (file.is_told, file.is_queued) = (false, true);
             let ix = self.files.len();
-            self.by_path.insert(file.path.clone(), ix);
+            self.by_path.insert(file.path.clone().into(), ix);
             self.files.push(file);
             self.queue.push(ix);
         }

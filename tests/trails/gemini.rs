@@ -38,7 +38,7 @@ fn a_message_that_is_written_again_or_listed_again_counts_once() {
 
 #[test]
 fn a_chat_of_an_old_version_is_one_document() {
-    let line = Line { offset: 0, next: 0, bytes: bytes("gemini/old.json"), cut: 0 };
+    let line = Line { offset: 0, next: 0, bytes: bytes("gemini/old.json").into(), cut: 0 };
     let mut said = Vec::new();
     Chat::new(None, None).line(&line, &mut said);
     assert_snapshot!(shown_tree(&model(SourceKind::Gemini, said)));

@@ -30,7 +30,7 @@ fn bytes(path: &str) -> Vec<u8> {
     std::fs::read(fixture(path)).unwrap()
 }
 
-fn lines(bytes: &[u8]) -> Vec<Line> {
+fn lines(bytes: &[u8]) -> Vec<Line<'static>> {
     let (mut reader, mut found) = (Lines::default(), Vec::new());
     reader.push(0, bytes, |line| found.push(line));
     found.extend(reader.finish());

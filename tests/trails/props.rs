@@ -78,7 +78,7 @@ fn a_file_that_is_read_while_it_is_written_says_the_same() {
 }
 
 fn feed(line: &[u8]) {
-    let line = Line { offset: 0, next: line.len() as u64 + 1, bytes: line.to_vec(), cut: 0 };
+    let line = Line { offset: 0, next: line.len() as u64 + 1, bytes: line.into(), cut: 0 };
     let mut said = Vec::new();
     for case in cases() {
         let mut reader = (case.begin)();
@@ -157,7 +157,7 @@ proptest! {
 
     #[test]
     fn no_odd_value_makes_a_reader_fail(which in any::<prop::sample::Index>(), mut nth in 0usize..60, odd in odd()) {
-        let all: Vec<Line> = cases().iter().flat_map(|case| lines(&case.bytes)).collect();
+        let all: Vec<Line<'_>> = cases().iter().flat_map(|case| lines(&case.bytes)).collect();
         let line = which.get(&all);
         let mut value: Value = serde_json::from_slice(&line.bytes).unwrap();
         put(&mut value, &mut nth, &odd);

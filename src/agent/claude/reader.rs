@@ -15,6 +15,7 @@ use super::line::{Block, Content, Message, Record, is_noise, moment};
 use super::short::{call, cut, title};
 use super::spawns::{Spawns, status};
 use crate::agent::lines::Line;
+use crate::agent::skim::Raw;
 use crate::agent::trail::{Beside, Lasts, Process, Said, Trail};
 use crate::model::fact::{Action, Clock, Description, NodeFact, UsageReport};
 use crate::model::handoff::Outcome;
@@ -125,7 +126,7 @@ impl Reader {
             self.state.agent = Some(agent.into());
         }
         if self.state.session.is_none() {
-            self.state.session = record.session_id.as_deref().map(Into::into);
+            self.state.session = record.session_id.and_then(Raw::text).map(Into::into);
         }
         if std::mem::replace(&mut self.state.is_seen, true) {
             return;
@@ -141,7 +142,7 @@ impl Reader {
             Description {
                 agent: self.is_session().then(|| TOOL.into()),
                 provider: Some("anthropic".into()),
-                workspace: record.cwd.as_deref().map(Into::into),
+                workspace: record.cwd.and_then(Raw::text).map(Into::into),
                 ..Description::default()
             },
             say,
@@ -215,7 +216,7 @@ impl Reader {
             return;
         }
         self.ran_on(record, message, say);
-        used(self.keys(), record, message, at, say);
+        say.extend(used(self.keys(), record, message, self.state.model.as_ref(), at));
         let key = self.key.clone();
         for block in blocks.iter().filter(|block| block.kind == "tool_use") {
             self.state.spawns.call(block, &key, at, say);
@@ -246,8 +247,9 @@ impl Reader {
 
     /// A line of a sub-agent that an older version wrote into its session's file.
     fn side_chain(&mut self, record: &Record<'_>, at: Option<Stamp>, say: &mut Vec<Said>) {
-        let (Some(uuid), Some(message)) = (record.uuid.as_deref(), &record.message) else { return };
-        let (first, is_new) = self.state.chains.place(uuid, record.parent_uuid.as_deref());
+        let (Some(uuid), Some(message)) = (record.uuid.and_then(Raw::text), &record.message) else { return };
+        let parent = record.parent_uuid.and_then(Raw::text);
+        let (first, is_new) = self.state.chains.place(&uuid, parent.as_deref());
         let mut keys = Keys::from(NodeKey::CliAgent(TOOL.into(), Arc::clone(&first)));
         if is_new {
             let prompt = match &message.content {
@@ -276,7 +278,7 @@ impl Reader {
             return;
         };
         if record.kind == "assistant" && message.model.as_deref() != Some(SYNTHETIC) {
-            used(keys.clone(), record, message, at, say);
+            say.extend(used(keys.clone(), record, message, None, at));
             let model_effective = message.model.as_deref().map(Into::into);
             let description = Description { model_effective, ..Description::default() };
             say.push(Said::of(None, keys.clone(), NodeFact::Described(Box::new(description))));
@@ -317,7 +319,7 @@ impl Trail for Reader {
         }
         if let Own::Helper(_) = self.own {
             if let Some(message) = record.message.as_ref().filter(|_| record.kind == "assistant") {
-                used(self.keys(), &record, message, at, say);
+                say.extend(used(self.keys(), &record, message, None, at));
             }
             return;
         }
@@ -394,6 +396,10 @@ impl Trail for Reader {
     fn state(&self) -> Value {
         serde_json::to_value(&self.state).unwrap_or_default()
     }
+
+    fn kept(&self) -> Option<Vec<u8>> {
+        serde_json::to_vec(&self.state).ok()
+    }
 }
 
 impl Reader {
@@ -435,18 +441,25 @@ fn finished(beside: &Beside<'_>) -> bool {
     beside.side.and_then(|side| side.get("finished")?.as_bool()).unwrap_or(false)
 }
 
-/// Says what a message used.
-fn used(keys: Keys, record: &Record<'_>, message: &Message<'_>, at: Option<Stamp>, say: &mut Vec<Said>) {
-    let Some(usage) = &message.usage else { return };
-    let id = message.id.as_deref().or(record.uuid.as_deref());
+/// Says what a message used. The model is most likely the one that is known, and then not named anew.
+fn used(
+    keys: Keys,
+    record: &Record<'_>,
+    message: &Message<'_>,
+    known: Option<&Name>,
+    at: Option<Stamp>,
+) -> Option<Said> {
+    let usage = message.usage.as_ref()?;
+    let id = message.id.clone().or_else(|| record.uuid.and_then(Raw::text));
+    let same = |model: &str| known.filter(|known| &***known == model).cloned();
     let report = UsageReport {
-        id: UsageReport::id_of(id, record.request_id.as_deref()),
-        model: message.model.as_deref().map(Into::into),
+        id: UsageReport::id_of(id.as_deref(), record.request_id.as_deref()),
+        model: message.model.as_deref().map(|model| same(model).unwrap_or_else(|| model.into())),
         tokens: usage.tokens(),
         hour_cache: usage.hour_cache(),
         ..UsageReport::default()
     };
-    say.push(Said::of(at, keys, NodeFact::Used(Box::new(report))));
+    Some(Said::of(at, keys, NodeFact::Used(Box::new(report))))
 }
 
 fn active(block: &Block<'_>) -> NodeFact {

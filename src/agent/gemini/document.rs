@@ -27,7 +27,7 @@ impl Trail for Document {
         let Some(document) = beside.side else { return };
         let bytes = document.to_string().into_bytes();
         let mut chat = self.chat.clone();
-        chat.line(&Line { offset: 0, next: bytes.len() as u64, bytes, cut: 0 }, say);
+        chat.line(&Line { offset: 0, next: bytes.len() as u64, bytes: bytes.into(), cut: 0 }, say);
         chat.conclude(beside, say);
     }
 

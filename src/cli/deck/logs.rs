@@ -71,7 +71,7 @@ impl LogFollower {
         Self::file(path, ticket, news, move |line, entries| {
             let mut said = Vec::new();
             let next = line.offset + line.bytes.len() as u64 + 1;
-            talk.line(&WholeLine { offset: line.offset, next, bytes: line.bytes, cut: 0 }, &mut said);
+            talk.line(&WholeLine { offset: line.offset, next, bytes: line.bytes.into(), cut: 0 }, &mut said);
             entries.extend(said.into_iter().map(|(at, entry)| LogEntry { at, agent: None, entry }));
         })
     }

@@ -1,17 +1,17 @@
 //! One trail: how far it was read, by whom, and what it said.
 
 use std::fs::{self, File, Metadata};
-use std::io;
+use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
 use serde_json::Value;
 
 use super::fold::Fold;
 use super::index::{Concluded, Entry, Stamped};
+use super::look::{Look, born, open_plain, stamped};
 use super::pack::Texts;
 use super::tell::Owner;
 use super::tool::Tool;
@@ -86,18 +86,18 @@ pub enum Ending {
 
 impl TrailFile {
     /// Names a file that was found; nothing of it is read yet.
-    pub fn found(path: PathBuf, meta: &Metadata) -> Self {
+    pub fn found(path: PathBuf, look: Look) -> Self {
         Self {
             path,
-            stamped: stamped(meta),
-            born: born(meta),
+            stamped: look.stamped,
+            born: look.born,
             place: None,
             fold: Kept::Open(Fold::default()),
             is_queued: false,
             is_told: false,
             process: Process::Unknown,
             trouble: None,
-            inode: meta.ino(),
+            inode: look.stamped.inode,
             offset: 0,
             read_to: 0,
             lines: Lines::default(),
@@ -125,12 +125,19 @@ impl TrailFile {
         }
     }
 
+    /// Looks up when it came to be, where neither the index nor the look at it says so.
+    pub fn date(&mut self) {
+        if self.born.is_none() {
+            self.born = fs::symlink_metadata(&self.path).ok().and_then(|meta| born(&meta));
+        }
+    }
+
     /// Returns what the index keeps; of a file that was not read only that it is there.
     pub fn entry(&self) -> Option<(&Path, Entry)> {
         let state = match &self.reader {
             Reader::Fresh => None,
             Reader::Aside(state) => Some(state.clone()),
-            Reader::Open(reader) => Some(json(&reader.state())?),
+            Reader::Open(reader) => Some(reader.kept()?.into()),
         };
         let fold = match &self.fold {
             Kept::Packed(fold) => fold.clone(),
@@ -181,8 +188,8 @@ impl TrailFile {
     }
 
     /// Returns whether what was read is still there.
-    pub fn is_same(&self, meta: &Metadata) -> bool {
-        meta.ino() == self.inode && meta.len() >= self.read_to
+    pub fn is_same(&self, now: Stamped) -> bool {
+        now.inode == self.inode && now.len >= self.read_to
     }
 
     /// Returns whether it is other than what was read: there are more bytes, or fewer, or it is another file.
@@ -223,6 +230,10 @@ impl TrailFile {
         self.open(tool);
         let (mut taken, mut said) = (0, Vec::new());
         while taken < budget {
+            // What comes after the look is found by the next one.
+            if self.read_to >= now.len {
+                return Ok((taken, Ending::End));
+            }
             let read = file.read_at(buffer, self.read_to)?;
             if read == 0 {
                 return Ok((taken, Ending::End));
@@ -274,7 +285,7 @@ impl TrailFile {
         if now < before.from || before.until.is_some_and(|until| now >= until) {
             return None;
         }
-        let is_same_beside = before.is_side_final || before.side == self.beside(tool).map(|(_, side)| side);
+        let is_same_beside = before.is_side_final || before.side == self.beside(tool);
         if is_same_beside { Fold::unpack(&before.fold, texts) } else { None }
     }
 
@@ -294,9 +305,9 @@ impl TrailFile {
     /// Puts the reader aside: a file that nobody writes needs no more than its state.
     pub fn put_aside(&mut self) {
         if let Reader::Open(reader) = &self.reader
-            && let Some(state) = json(&reader.state())
+            && let Some(state) = reader.kept()
         {
-            self.reader = Reader::Aside(state);
+            self.reader = Reader::Aside(state.into());
             self.read_to = self.offset;
             self.lines = Lines::default();
         }
@@ -306,9 +317,9 @@ impl TrailFile {
     }
 
     /// Forgets everything that was read.
-    pub fn forget(&mut self, meta: &Metadata) {
+    pub fn forget(&mut self, look: Look) {
         let path = std::mem::take(&mut self.path);
-        *self = Self { place: self.place.take(), ..Self::found(path, meta) };
+        *self = Self { place: self.place.take(), ..Self::found(path, look) };
     }
 
     fn open(&mut self, tool: &impl Tool) {
@@ -322,15 +333,15 @@ impl TrailFile {
         };
     }
 
-    /// Returns the small file beside it, as it is now.
-    fn beside(&self, tool: &impl Tool) -> Option<(PathBuf, Stamped)> {
-        let path = tool.side(&self.path)?;
-        let meta = fs::metadata(&path).ok().filter(Metadata::is_file)?;
-        Some((path, stamped(&meta)))
+    /// Returns how the small file beside it is now.
+    fn beside(&self, tool: &impl Tool) -> Option<Stamped> {
+        let meta = fs::metadata(tool.side(&self.path)?).ok().filter(Metadata::is_file)?;
+        Some(stamped(&meta))
     }
 
     fn look_beside(&mut self, tool: &impl Tool) {
-        let Some((path, now)) = self.beside(tool) else {
+        let beside = tool.side(&self.path).and_then(|path| open_plain(&path));
+        let Some((mut file, now)) = beside else {
             self.side = Side::default();
             return;
         };
@@ -338,29 +349,10 @@ impl TrailFile {
             return;
         }
         // One that is being written is half; it is read again when it is whole.
-        let value = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        if let Some(value) = value {
+        let mut bytes = vec![0; usize::try_from(now.len).unwrap_or(0)];
+        let read = file.read_exact(&mut bytes).ok();
+        if let Some(value) = read.and_then(|()| serde_json::from_slice(&bytes).ok()) {
             self.side = Side { stamped: Some(now), value: Some(value) };
         }
     }
-}
-
-fn json(state: &Value) -> Option<Bytes> {
-    serde_json::to_vec(state).ok().map(Bytes::from)
-}
-
-/// Returns what tells this content from another.
-pub fn stamped(meta: &Metadata) -> Stamped {
-    let modified = meta.mtime().saturating_mul(1_000_000_000).saturating_add(meta.mtime_nsec());
-    Stamped { len: meta.len(), inode: meta.ino(), modified }
-}
-
-fn born(meta: &Metadata) -> Option<i64> {
-    let since = meta.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_millis()).ok()
-}
-
-/// Returns a path's metadata, if it is a file of its own and no link.
-pub fn plain_file(path: &Path) -> Option<Metadata> {
-    fs::symlink_metadata(path).ok().filter(Metadata::is_file)
 }

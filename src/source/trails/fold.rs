@@ -94,6 +94,10 @@ impl Fold {
 
     /// Takes in what was said later.
     pub fn absorb(&mut self, later: Self) {
+        if self.nodes.is_empty() {
+            *self = later;
+            return;
+        }
         for mut folded in later.nodes {
             let mut keys = std::mem::take(&mut folded.keys).into_iter();
             let Some(first) = keys.next() else { continue };

@@ -4,7 +4,7 @@
 //! broken, foreign or of another version is read anew, and what does not fit the file on disk is not used. It holds
 //! the beginnings of prompts and answers, so only its owner may read it.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -52,7 +52,8 @@ pub struct Entry {
 /// Everything that an index knows.
 #[derive(Debug, Default)]
 pub struct Known {
-    pub entries: HashMap<PathBuf, Entry>,
+    /// By their paths, as they are written: a path is hashed part by part, which costs more than all the rest.
+    pub entries: HashMap<OsString, Entry>,
     /// Folders and when they were last changed.
     pub folders: Vec<(PathBuf, i64)>,
 }
@@ -108,7 +109,7 @@ impl Place {
             return None;
         }
         let entries = from.list(|from| {
-            let path = PathBuf::from(OsStr::from_bytes(from.bytes()?));
+            let path = OsStr::from_bytes(from.bytes()?).to_owned();
             Some((path, Entry::unpack(from, whole)?))
         })?;
         let folders = from.list(|from| Some((OsStr::from_bytes(from.bytes()?).into(), from.signed()?)))?;

@@ -8,6 +8,9 @@ use hashbrown::HashMap;
 
 use crate::model::name::Name;
 
+/// About so many bytes a message takes.
+pub const PACKED: usize = 128;
+
 /// Writes.
 #[derive(Debug, Default)]
 pub struct Packer {
@@ -17,6 +20,11 @@ pub struct Packer {
 }
 
 impl Packer {
+    /// One that has room for so many bytes.
+    pub fn with_room(room: usize) -> Self {
+        Self { bytes: Vec::with_capacity(room), names: Vec::new() }
+    }
+
     pub fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.bytes.push(number.to_le_bytes()[0] | 0x80);

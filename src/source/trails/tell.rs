@@ -2,10 +2,11 @@
 //!
 //! Files are read newest first, and several may speak of one node; what is told must not depend on that.
 
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
+use hashbrown::{DefaultHashBuilder, HashMap};
 
 use super::fold::{Fold, Folded, Word};
 use crate::model::fact::UsageReport;
@@ -23,10 +24,15 @@ pub struct Teller {
     source: SourceId,
     kind: SourceKind,
     prices: Arc<Prices>,
-    /// The prices of models that were asked for.
+    /// The prices of models that were asked for; the last one is most likely the next one.
     found: HashMap<Name, Option<Price>>,
-    /// Who has each message, by when its file came to be.
-    owners: HashMap<Arc<str>, Owner>,
+    last: Option<(Name, Option<Price>)>,
+    /// The number of the file that has each message, by a checksum of its id: small, since there are very many. Who is
+    /// told of a repeat depends on it, and never what is paid.
+    owners: HashMap<u64, u32>,
+    /// What is known of the files, by their number.
+    files: Vec<Option<Owner>>,
+    hasher: DefaultHashBuilder,
     /// What was last told of each node's state.
     claims: HashMap<NodeKey, Claim>,
 }
@@ -53,7 +59,17 @@ pub struct Owner {
 
 impl Teller {
     pub fn new(source: SourceId, kind: SourceKind, prices: Arc<Prices>) -> Self {
-        Self { source, kind, prices, found: HashMap::new(), owners: HashMap::new(), claims: HashMap::new() }
+        Self {
+            source,
+            kind,
+            prices,
+            found: HashMap::new(),
+            last: None,
+            owners: HashMap::new(),
+            files: Vec::new(),
+            hasher: DefaultHashBuilder::default(),
+            claims: HashMap::new(),
+        }
     }
 
     /// Introduces the source.
@@ -72,6 +88,7 @@ impl Teller {
     /// Takes everything back: it is told anew.
     pub fn start_over(&mut self, batch: &mut Batch) {
         self.owners.clear();
+        self.files.clear();
         self.claims.clear();
         batch.facts.push(Fact::source(self.source, SourceFact::Reset));
     }
@@ -101,6 +118,7 @@ impl Teller {
     /// Returns what each message of a node used, and what it cost.
     fn used(&mut self, owner: Owner, node: &Folded) -> Vec<UsageReport> {
         self.owners.reserve(node.used.len());
+        self.note(owner);
         let priced = node.used.iter().map(|used| {
             let mut report = used.report();
             if report.cost.is_none() {
@@ -115,22 +133,39 @@ impl Teller {
 
     fn cost(&mut self, report: &UsageReport) -> Option<Usd> {
         let model = report.model.as_ref()?;
+        if let Some((_, price)) = self.last.as_ref().filter(|(last, _)| last == model) {
+            return price.as_ref()?.cost(report);
+        }
         let prices = &self.prices;
-        self.found.entry_ref(model).or_insert_with(|| prices.of(model).cloned()).as_ref()?.cost(report)
+        let price = self.found.entry_ref(model).or_insert_with(|| prices.of(model).cloned());
+        self.last = Some((model.clone(), price.clone()));
+        price.as_ref()?.cost(report)
+    }
+
+    fn note(&mut self, owner: Owner) {
+        if self.files.len() <= owner.file {
+            self.files.resize(owner.file + 1, None);
+        }
+        if let Some(known) = self.files.get_mut(owner.file) {
+            *known = Some(owner);
+        }
     }
 
     /// Returns whether a message is told of another file already that came to be later: a copy of this one.
-    fn is_older(&mut self, id: &Arc<str>, by: Owner) -> bool {
-        let known = match self.owners.entry(Arc::clone(id)) {
+    fn is_older(&mut self, id: &str, by: Owner) -> bool {
+        let file = u32::try_from(by.file).unwrap_or(u32::MAX);
+        let known = match self.owners.entry(self.hasher.hash_one(id)) {
             Entry::Vacant(place) => {
-                place.insert(by);
+                place.insert(file);
                 return false;
             }
             Entry::Occupied(known) => known.into_mut(),
         };
-        let is_older = by.file != known.file && (by.born, by.order) < (known.born, known.order);
+        let before = usize::try_from(*known).ok().and_then(|known| *self.files.get(known)?);
+        let is_older = before
+            .is_some_and(|known| by.file != known.file && (by.born, by.order) < (known.born, known.order));
         if is_older {
-            *known = by;
+            *known = file;
         }
         is_older
     }

@@ -1,14 +1,15 @@
 //! Where a tool's files are: found by walking its folders once, then by looking only at folders that changed. What
 //! was in a folder when the index was written is in it still if its time is the same.
 
-use std::fs::{self, Metadata};
+use std::ffi::OsString;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hashbrown::HashMap;
 
-use super::file::{plain_file, stamped};
+use super::look::{Base, Look, stamped};
 use super::tool::{Sort, Tool};
 
 /// So many folders are watched at most: those in which something happened last. In the others nothing is expected,
@@ -22,13 +23,15 @@ const DEEPEST: usize = 8;
 /// The folders of a tool.
 #[derive(Debug, Default)]
 pub struct Walk {
-    folders: HashMap<PathBuf, Seen>,
+    folders: HashMap<OsString, Seen>,
     /// What the index knows of folders that were not looked at yet.
-    before: HashMap<PathBuf, Before>,
+    before: HashMap<OsString, Before>,
+    /// From where known files are looked at, while the index is compared.
+    base: Option<Base>,
     /// Those that were found since this was last asked: nobody hears of what happens in them yet.
     fresh: Vec<PathBuf>,
     /// When something in or below each happened last.
-    newest: HashMap<PathBuf, i64>,
+    newest: HashMap<OsString, i64>,
 }
 
 /// How a folder was when it was looked at.
@@ -51,22 +54,32 @@ struct Before {
 /// A trail that was found.
 pub struct Found {
     pub path: PathBuf,
-    pub meta: Metadata,
+    pub look: Look,
 }
 
 impl Walk {
     /// Takes up what the index knows: folders with their times, and the trails in them.
-    pub fn recall<'a>(&mut self, folders: Vec<(PathBuf, i64)>, trails: impl Iterator<Item = &'a PathBuf>) {
-        let known = |(path, modified)| (path, Before { modified, ..Before::default() });
-        self.before = folders.iter().cloned().map(known).collect();
+    pub fn recall<'a>(
+        &mut self,
+        root: &Path,
+        folders: Vec<(PathBuf, i64)>,
+        trails: impl Iterator<Item = &'a OsString>,
+    ) {
+        self.base = Base::of(root);
+        self.before.reserve(folders.len());
+        for (path, modified) in &folders {
+            let known = Before { modified: *modified, ..Before::default() };
+            self.before.insert(path.as_os_str().to_owned(), known);
+        }
         for (path, _) in folders {
-            if let Some(above) = path.parent().and_then(|above| self.before.get_mut(above)) {
+            if let Some(above) = path.parent().and_then(|above| self.before.get_mut(above.as_os_str())) {
                 above.below.push(path);
             }
         }
-        for path in trails {
-            if let Some(folder) = path.parent().and_then(|folder| self.before.get_mut(folder)) {
-                folder.trails.push(path.clone());
+        for path in trails.map(Path::new) {
+            let folder = path.parent().and_then(|folder| self.before.get_mut(folder.as_os_str()));
+            if let Some(folder) = folder {
+                folder.trails.push(path.to_owned());
             }
         }
     }
@@ -75,6 +88,7 @@ impl Walk {
     pub fn begun(&mut self) {
         self.before = HashMap::new();
         self.fresh = Vec::new();
+        self.base = None;
     }
 
     /// Returns the folders that were found since this was last asked.
@@ -86,7 +100,7 @@ impl Walk {
     /// must be.
     pub fn settled(&self) -> Vec<(&Path, i64)> {
         let time = |seen: &Seen| if seen.is_settled { seen.modified } else { i64::MIN };
-        self.folders.iter().map(|(path, seen)| (path.as_path(), time(seen))).collect()
+        self.folders.iter().map(|(path, seen)| (Path::new(path), time(seen))).collect()
     }
 
     /// Walks a folder and all below it; returns the trails in it.
@@ -106,7 +120,7 @@ impl Walk {
     pub fn again(&mut self, tool: &impl Tool, folder: &Path) -> Vec<Found> {
         let mut found = Vec::new();
         for below in self.look(tool, folder, &mut found).unwrap_or_default() {
-            if !self.folders.contains_key(&below) {
+            if !self.knows(&below) {
                 found.extend(self.whole(tool, &below));
             }
         }
@@ -122,7 +136,7 @@ impl Walk {
             .filter(|(folder, seen)| {
                 fs::metadata(folder).map_or(true, |meta| stamped(&meta).modified != seen.modified)
             })
-            .map(|(folder, _)| folder.clone())
+            .map(|(folder, _)| folder.into())
             .collect();
         for folder in changed {
             found.extend(self.again(tool, &folder));
@@ -132,26 +146,29 @@ impl Walk {
 
     /// Returns whether a folder was looked into.
     pub fn knows(&self, folder: &Path) -> bool {
-        self.folders.contains_key(folder)
+        self.folders.contains_key(folder.as_os_str())
     }
 
     /// Returns the folders in which something is most likely to happen.
     pub fn liveliest(&self) -> Vec<PathBuf> {
-        let mut folders: Vec<(&i64, &PathBuf)> = self.newest.iter().map(|(path, at)| (at, path)).collect();
+        let mut folders: Vec<(&i64, &OsString)> = self.newest.iter().map(|(path, at)| (at, path)).collect();
         folders.sort_unstable_by(|one, two| two.cmp(one));
-        folders.into_iter().take(WATCHED).map(|(_, path)| path.clone()).collect()
+        folders.into_iter().take(WATCHED).map(|(_, path)| path.into()).collect()
     }
 
     /// Lists a folder: its trails go to `found`, the folders to look into are returned. `None`: it is gone.
     fn look(&mut self, tool: &impl Tool, folder: &Path, found: &mut Vec<Found>) -> Option<Vec<PathBuf>> {
         // The time before the list: what comes meanwhile is found by the next look.
-        let Ok(meta) = fs::metadata(folder) else { return self.lost(folder) };
-        let modified = stamped(&meta).modified;
+        let Some(modified) = self.modified(folder) else { return self.lost(folder) };
         let first = found.len();
-        let (below, is_settled) = match self.before.remove(folder) {
+        let (below, is_settled) = match self.before.remove(folder.as_os_str()) {
             Some(before) if before.modified == modified => {
+                let look = |path: &PathBuf| match &self.base {
+                    Some(base) => base.file(path),
+                    None => Look::plain(path),
+                };
                 let trails = before.trails.into_iter();
-                found.extend(trails.filter_map(|path| Some(Found { meta: plain_file(&path)?, path })));
+                found.extend(trails.filter_map(|path| Some(Found { look: look(&path)?, path })));
                 (before.below, true)
             }
             Some(_) | None => {
@@ -159,28 +176,34 @@ impl Walk {
                 (listed.below, is_past(modified) && !listed.has_others)
             }
         };
-        if self.folders.insert(folder.to_owned(), Seen { modified, is_settled }).is_none() {
+        if self.folders.insert(folder.into(), Seen { modified, is_settled }).is_none() {
             self.fresh.push(folder.to_owned());
         }
-        let times = found.iter().skip(first).map(|found| stamped(&found.meta).modified);
+        let times = found.iter().skip(first).map(|found| found.look.stamped.modified);
         self.happened(tool.root(), folder, times.fold(modified, i64::max));
         Some(below)
     }
 
     fn lost(&mut self, folder: &Path) -> Option<Vec<PathBuf>> {
-        self.folders.remove(folder);
-        self.newest.remove(folder);
+        self.folders.remove(folder.as_os_str());
+        self.newest.remove(folder.as_os_str());
         None
+    }
+
+    /// Returns when a folder was last changed. The first one may be a link, and is looked at by its whole path.
+    fn modified(&self, folder: &Path) -> Option<i64> {
+        let near = self.base.as_ref().and_then(|base| base.modified(folder));
+        near.or_else(|| fs::metadata(folder).ok().map(|meta| stamped(&meta).modified))
     }
 
     /// Notes when something happened in a folder, and so in those above it.
     fn happened(&mut self, root: &Path, folder: &Path, at: i64) {
         for folder in folder.ancestors() {
-            match self.newest.get_mut(folder) {
+            match self.newest.get_mut(folder.as_os_str()) {
                 // Those above have seen it too.
                 Some(newest) if *newest >= at => return,
                 Some(newest) => *newest = at,
-                None => drop(self.newest.insert(folder.to_owned(), at)),
+                None => drop(self.newest.insert(folder.into(), at)),
             }
             if folder == root {
                 return;
@@ -205,7 +228,8 @@ fn list(tool: &impl Tool, folder: &Path, found: &mut Vec<Found>) -> io::Result<L
         match tool.sort(&path, kind.is_dir()) {
             Sort::Folder if kind.is_dir() => listed.below.push(path),
             Sort::Trail if kind.is_file() => {
-                found.extend(entry.metadata().ok().map(|meta| Found { path, meta }));
+                let look = entry.metadata().ok().as_ref().and_then(Look::of);
+                found.extend(look.map(|look| Found { path, look }));
             }
             Sort::Folder | Sort::Trail | Sort::Side(_) | Sort::Other => listed.has_others |= kind.is_dir(),
         }

@@ -8,7 +8,7 @@ use super::{Fold, Folded, Used, Who, Word};
 use crate::model::handoff::Outcome;
 use crate::model::key::NodeKey;
 use crate::model::node::NodeKind;
-use crate::source::trails::pack::{Packer, Texts, Unpacker};
+use crate::source::trails::pack::{PACKED, Packer, Texts, Unpacker};
 
 const KINDS: [NodeKind; 5] =
     [NodeKind::Group, NodeKind::Session, NodeKind::Agent, NodeKind::Subtask, NodeKind::Delegation];
@@ -16,9 +16,11 @@ const KINDS: [NodeKind; 5] =
 impl Fold {
     /// Returns it as bytes.
     pub fn pack(&self) -> Bytes {
-        let mut to = Packer::default();
+        // Room for all of it at once, and then only what was needed: there is one for each file.
+        let messages: usize = self.nodes.iter().map(|node| 2 + node.used.len()).sum();
+        let mut to = Packer::with_room(messages * PACKED);
         to.list(&self.nodes, |to, node| node.pack(to));
-        to.bytes.into()
+        Bytes::copy_from_slice(&to.bytes)
     }
 
     /// Reads it from bytes; `None` where they are no fold.
