@@ -41,8 +41,9 @@ use crate::store::folder::StateFolder;
 use outside::Hands;
 pub(super) use outside::{history, newest_first};
 
-/// News that wait while a frame is drawn; a source that is faster waits in turn, and loses nothing.
-const WAITING: usize = 256;
+/// News that wait while a frame is drawn; a source that is faster waits in turn, and loses nothing. Few: what waits is
+/// memory, and a source that waits tells in one go what came meanwhile.
+const WAITING: usize = 16;
 
 #[derive(Debug, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]

@@ -103,8 +103,7 @@ impl Hands {
     fn send(&self, source: SourceId, command: Command) {
         let Some(whose) = self.whose(source) else {
             let why = "the folder of its engine is not known here".to_owned();
-            let _ = self.news.try_send(News::NotSent { command: Box::new(command), why });
-            return;
+            return self.spawn(move |_| News::NotSent { command: Box::new(command), why });
         };
         self.spawn(move |news| {
             let told = news.clone();

@@ -165,9 +165,8 @@ fn as_part(step: &StepSpec, weighed: &[SubtaskSpec]) -> SubtaskSpec {
 
 /// What the decision says, and what it comes from.
 fn weighed(decision: &Decision) -> Vec<Note> {
-    let needed =
-        decision.metadata.as_ref().and_then(|metadata| metadata.pointer("/thresholds/delegationScore"));
-    let needed = needed.and_then(serde_json::Value::as_f64).map(|needed| format!(" of {needed:.0} needed"));
+    let needed = decision.metadata.as_ref().and_then(|it| it.number("/thresholds/delegationScore"));
+    let needed = needed.map(|needed| format!(" of {needed:.0} needed"));
     let (tone, verdict) = match decision.should_delegate {
         Some(true) => (Tone::Good, "worth handing over"),
         Some(false) => {
