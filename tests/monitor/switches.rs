@@ -1,7 +1,9 @@
 //! What each switch of the screen changes, the bell and the mode.
 
+use quarterdeck::config::keys::find;
 use quarterdeck::model::fact::{About, Fact};
 use quarterdeck::monitor::app::effect::Effect;
+use quarterdeck::monitor::app::ui::Settings;
 use quarterdeck::monitor::app::update::SETTINGS;
 
 use super::deck::{Deck, ENGINE, delegation, fleet, now, step};
@@ -47,9 +49,19 @@ fn the_tokens_are_shown_until_they_are_switched_off() {
 #[test]
 fn what_only_waits_is_unfolded_where_everything_live_is_to_be() {
     let mut deck = deck();
-    assert_eq!(deck.rows(), ["del-a", "del-a/st-1", "del-b", "del-b/st-1"]);
+    assert_eq!(deck.rows(), ["del-a", "del-a/st-1", "del-b"], "what works is open in any case");
     switch(&mut deck, "expandProgressTree");
-    assert_eq!(deck.rows(), ["del-a", "del-a/st-1", "del-b"], "what works stays open all the same");
+    assert_eq!(deck.rows(), ["del-a", "del-a/st-1", "del-b", "del-b/st-1"]);
+}
+
+#[test]
+fn the_screen_begins_with_what_the_table_of_settings_says() {
+    let mut screen = Settings::default();
+    for (setting, name, _) in SETTINGS {
+        if let Some(key) = find(&format!("ui.{name}")) {
+            assert_eq!(key.default_value(), serde_json::json!(*setting.of(&mut screen)), "ui.{name}");
+        }
+    }
 }
 
 #[test]

@@ -147,7 +147,10 @@ fn buttons(inner: Rect, buf: &mut Buffer, scene: &Scene<'_>, form: &Form) {
         }
     };
     hint(Action::DialogYes, form.yes);
-    hint(Action::DialogNo, "leave it");
+    // What is only read is closed by either.
+    if form.purpose != Purpose::Read {
+        hint(Action::DialogNo, "leave it");
+    }
     if form.fields.len() > 1 {
         hint(Action::DialogNext, "next field");
     }

@@ -49,20 +49,24 @@ pub fn decision(node: &Node) -> Option<&Decision> {
 
 /// Returns the proposed steps.
 pub fn proposed(node: &Node) -> Vec<Check> {
-    decision(node).map(|decision| decision.subtasks.iter().map(check).collect()).unwrap_or_default()
+    let steps = decision(node).map(|decision| decision.subtasks.as_slice()).unwrap_or_default();
+    steps.iter().map(|step| check(step, steps)).collect()
 }
 
-/// Returns a step as something to tick.
-pub fn check(step: &SubtaskSpec) -> Check {
+/// Returns a step as something to tick, beside all steps of its plan.
+pub fn check(step: &SubtaskSpec, all: &[SubtaskSpec]) -> Check {
     let clean = |text: &str| text::line(text).into_string();
     let mut parts = Vec::new();
-    // What comes first is what is seen where there is little room.
-    let after: Vec<String> = step.dependencies.iter().map(ToString::to_string).collect();
-    if !after.is_empty() {
-        parts.push(format!("after {}", after.join(", ")));
-    }
     parts.extend(step.estimated_duration.map(|ms| format!("~{}", span(ms))));
     parts.extend(step.complexity.map(|complexity| format!("complexity {complexity:.0}")));
+    let after: Vec<String> = step.dependencies.iter().map(ToString::to_string).collect();
+    // By their titles, as the list has them; the longest part comes last, where it may be cut.
+    let titles = step.dependencies.iter().map(|id| {
+        let title = all.iter().find(|other| other.id == *id).and_then(|other| other.title.as_deref());
+        title.unwrap_or(id.as_str())
+    });
+    let titles: Vec<&str> = titles.collect();
+    parts.extend((!titles.is_empty()).then(|| format!("after {}", titles.join(", "))));
     let number = |name: &str| step.extra.get(name);
     Check {
         is_on: true,
@@ -84,7 +88,7 @@ pub fn check(step: &SubtaskSpec) -> Check {
 pub fn gaps(items: &[Check]) -> Option<String> {
     let is_off = |id: &String| items.iter().any(|item| item.id == *id && !item.is_on);
     let gaps = items.iter().filter(|item| item.is_on && item.after.iter().any(is_off));
-    let names: Vec<&str> = gaps.map(|item| item.id.as_str()).collect();
+    let names: Vec<&str> = gaps.map(|item| item.label.as_str()).collect();
     (!names.is_empty())
         .then(|| text::line(&format!("without what comes before: {}", names.join(", "))).into())
 }

@@ -272,7 +272,7 @@ fn more_of(scene: &Scene<'_>, node: &Node, need: Need, wide: usize) -> Vec<Line<
             for step in steps {
                 let agent = step.agent.map(|agent| format!("  {agent}")).unwrap_or_default();
                 lines.extend(line(
-                    &format!("{} {}{agent}  {}", scene.sign("☐", "-"), step.label, step.note),
+                    &format!("{} {}{agent}  {}", scene.sign("·", "-"), step.label, step.note),
                     Role::Dim,
                 ));
             }
