@@ -47,7 +47,7 @@ fn carry_out(view: &mut TreeView, model: &Model, touch: Touch) {
 }
 
 /// One row as it is drawn.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 struct Drawn {
     ix: NodeIx,
     lines: String,
@@ -165,8 +165,8 @@ proptest! {
         for sieve in std::iter::once(&first).chain(&second) {
             prop_assert_eq!(sieve.len(), all.len());
             prop_assert_eq!(&drawn(sieve.window(&model, 0, usize::MAX)), &all);
-            let some: Vec<&Drawn> = all.iter().skip(offset).take(height).collect();
-            prop_assert_eq!(drawn(sieve.window(&model, offset, height)).iter().collect::<Vec<_>>(), some);
+            let some: Vec<Drawn> = all.iter().skip(offset).take(height).cloned().collect();
+            prop_assert_eq!(drawn(sieve.window(&model, offset, height)), some);
             for (ix, _) in model.nodes() {
                 prop_assert_eq!(sieve.row_of(&model, ix), all.iter().position(|row| row.ix == ix));
             }
@@ -206,8 +206,8 @@ proptest! {
         let all = flatten_below(&view, &model, &roots);
         prop_assert_eq!(ordered.len(), all.len());
         prop_assert_eq!(&drawn(ordered.window(0, usize::MAX, rows)), &all);
-        let part: Vec<&Drawn> = all.iter().skip(offset).take(height).collect();
-        prop_assert_eq!(drawn(ordered.window(offset, height, rows)).iter().collect::<Vec<_>>(), part);
+        let part: Vec<Drawn> = all.iter().skip(offset).take(height).cloned().collect();
+        prop_assert_eq!(drawn(ordered.window(offset, height, rows)), part);
         for root in roots {
             prop_assert_eq!(ordered.row_of(root), all.iter().position(|row| row.ix == root));
         }

@@ -37,6 +37,7 @@ use crate::serve::client::Client;
 use crate::source::feed::{Batch, Feed, Following, follow_into};
 use crate::source::follow::Follower;
 use crate::source::plain::{PairIds, Plain};
+use crate::source::pulse::Pulsed;
 use crate::store::folder::StateFolder;
 use outside::Hands;
 pub(super) use outside::{history, newest_first};
@@ -234,7 +235,10 @@ impl Deck {
         }
         for one in watched {
             following.push(match &one.place {
-                Whose::Here(folder) => Followed::Here(feed(Follower::new(folder.clone(), one.source), news)?),
+                Whose::Here(folder) => {
+                    let follower = Follower::new(folder.clone(), one.source);
+                    Followed::Here(feed(Pulsed::new(follower, folder.clone(), one.source), news)?)
+                }
                 Whose::Elsewhere(client) => {
                     Followed::Elsewhere(elsewhere::follow(client.clone(), one.source, news.clone())?)
                 }

@@ -121,7 +121,7 @@ fn the_decision_and_the_plan_are_shown_before_anything_begins() {
         "4 steps",
         "split by rules",
         "Design the async database schema",
-        "after Design the async database schema",
+        "2. Implement the API after the schema  after 1",
         "at most 2 at once, 50.0K tokens",
     ] {
         assert!(text.contains(part), "{part:?} is not in\n{text}");
@@ -240,6 +240,7 @@ fn what_could_not_be_delegated_comes_back_as_it_was_filled_in() {
     deck.app.ui.agents = vec!["simulated".into()];
     let handover = Handover {
         text: "write tests".into(),
+        model: Some("opus".into()),
         agent: Some("simulated".into()),
         pattern: Some("sequential".into()),
         agents: Some(3),

@@ -85,7 +85,7 @@ fn the_history_is_written_as_json_csv_or_markdown() {
     assert_eq!(name, "quarterdeck-history.md");
     assert!(text.contains("Move, then \"fix\" \\| paint"), "{text}");
     let pipes = |line: &str| line.replace("\\|", "").matches('|').count();
-    assert!(text.lines().all(|line| pipes(line) == 12), "every row has its eleven cells: {text}");
+    assert!(text.lines().all(|line| pipes(line) == 13), "every row has its twelve cells: {text}");
 }
 
 #[test]

@@ -48,7 +48,7 @@ pub fn ask(takers: Takers<'_>) -> Form {
         Field::text(TEXT, "what is to be done, or the id of a task"),
         Field::choice(PATTERN, patterns),
         agent,
-        Field::short(MODEL, "by the name that the agents know it by (empty: their own)"),
+        Field::short(MODEL, "as the agents know it (empty: their own)"),
         Field::short(AGENTS, "how many work side by side; how many answer"),
         Field::short(ROUNDS, "of a debate or a review, 1 to 9"),
         Field::short(DEPTH, "how many levels, 1 to 5"),

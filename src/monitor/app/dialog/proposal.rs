@@ -53,20 +53,21 @@ pub fn proposed(node: &Node) -> Vec<Check> {
     steps.iter().map(|step| check(step, steps)).collect()
 }
 
-/// Returns a step as something to tick, beside all steps of its plan.
+/// Returns a step as something to tick; those that it comes after are named by their place among all.
 pub fn check(step: &SubtaskSpec, all: &[SubtaskSpec]) -> Check {
     let clean = |text: &str| text::line(text).into_string();
     let mut parts = Vec::new();
+    // What comes first is what is seen where there is little room.
+    let after: Vec<String> = step.dependencies.iter().map(ToString::to_string).collect();
+    let places = step.dependencies.iter().map(|id| {
+        let place = all.iter().position(|other| other.id == *id);
+        place.map_or_else(|| id.to_string(), |place| (place + 1).to_string())
+    });
+    if !after.is_empty() {
+        parts.push(format!("after {}", places.collect::<Vec<_>>().join(", ")));
+    }
     parts.extend(step.estimated_duration.map(|ms| format!("~{}", span(ms))));
     parts.extend(step.complexity.map(|complexity| format!("complexity {complexity:.0}")));
-    let after: Vec<String> = step.dependencies.iter().map(ToString::to_string).collect();
-    // By their titles, as the list has them; the longest part comes last, where it may be cut.
-    let titles = step.dependencies.iter().map(|id| {
-        let title = all.iter().find(|other| other.id == *id).and_then(|other| other.title.as_deref());
-        title.unwrap_or(id.as_str())
-    });
-    let titles: Vec<&str> = titles.collect();
-    parts.extend((!titles.is_empty()).then(|| format!("after {}", titles.join(", "))));
     let number = |name: &str| step.extra.get(name);
     Check {
         is_on: true,
@@ -82,6 +83,12 @@ pub fn check(step: &SubtaskSpec, all: &[SubtaskSpec]) -> Check {
         },
         ..Check::default()
     }
+}
+
+/// Returns what a step is called in a list: with its number where others speak of it by that.
+pub fn numbered(items: &[Check], nth: usize, label: &str) -> String {
+    let is_spoken_of = items.iter().any(|item| !item.after.is_empty());
+    if is_spoken_of { format!("{}. {label}", nth + 1) } else { label.to_owned() }
 }
 
 /// Says which ticked steps come after one that is not ticked; nothing where none does.

@@ -181,7 +181,11 @@ fn what_it_does(node: &Node, cx: Ctx<'_>) -> Vec<Note> {
     let since = node.clocks.since.map(|since| crate::report::measure::duration(cx.now.since(since)));
     let mut text = format!("It is {}", word.as_str());
     if let Some(since) = since {
-        text = format!("{text} for {since}");
+        text = if node.status.is_ended() {
+            format!("{text} ({since} ago)")
+        } else {
+            format!("{text} for {since}")
+        };
     }
     let mut notes = vec![Note::new(Tone::Plain, format!("{text}."))];
     notes.extend(node.status.why().map(|why| Note::new(Tone::Dim, why.to_owned())));
