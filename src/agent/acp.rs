@@ -25,6 +25,7 @@ use serde_json::Value;
 pub use run::run;
 
 use super::brief::Brief;
+use super::kind::Kind;
 use super::lines::{Line, Lines};
 use super::log::{Entry, LogLine, Origin, Place, Started, Status};
 use super::{Adapter, End, ForStdin, Input, Notice, Step};
@@ -50,6 +51,8 @@ pub struct AcpAdapter {
     /// The id of the session, once the agent has given it one.
     session: Option<String>,
     model: Option<String>,
+    /// The tool that it speaks for: what it does is in that one's files too.
+    keeper: Option<Kind>,
     /// What is asked of the session before its first prompt, in order.
     setup: Vec<session::Setup>,
     /// Under which id a prompt is being worked on.
@@ -129,6 +132,7 @@ impl AcpAdapter {
             err: Lines::default(),
             session: None,
             model: None,
+            keeper: None,
             setup: Vec::new(),
             turn: Turn::default(),
             queue: VecDeque::new(),
@@ -199,6 +203,7 @@ impl AcpAdapter {
             (Entry::Named(named), _) => {
                 self.session = named.session.clone().or(self.session.take());
                 self.model = named.model.clone().or(self.model.take());
+                self.keeper = named.keeper.or(self.keeper);
             }
             (Entry::Result { .. }, None) => {
                 self.turn = Turn::Over;

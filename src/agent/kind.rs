@@ -86,6 +86,14 @@ impl Kind {
         }
     }
 
+    /// Returns the tool behind one that speaks the Agent Client Protocol for it, by the name that it gives itself:
+    /// its sessions are kept in that tool's files, under the same ids.
+    pub fn behind(speaker: &str) -> Option<Self> {
+        // Such as `OpenCode`, `gemini-cli`, `@agentclientprotocol/claude-agent-acp`.
+        let name = speaker.rsplit('/').next().unwrap_or(speaker).to_lowercase();
+        FOUND_BY_NAME.into_iter().find(|kind| name.split(['-', '_', ' ']).any(|word| word == kind.as_str()))
+    }
+
     /// Returns the word for this kind in configuration, JSON and on screen.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -255,6 +263,22 @@ mod tests {
         for kind in FOUND_BY_NAME {
             assert_eq!(Kind::named(kind.as_str()), Some(kind));
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+        }
+    }
+
+    #[test]
+    fn who_speaks_for_a_tool_is_known_by_its_name() {
+        for (name, tool) in [
+            ("OpenCode", Some(Kind::OpenCode)),
+            ("gemini-cli", Some(Kind::Gemini)),
+            ("@agentclientprotocol/claude-agent-acp", Some(Kind::Claude)),
+            ("@zed-industries/claude-code-acp", Some(Kind::Claude)),
+            ("@agentclientprotocol/codex-acp", Some(Kind::Codex)),
+            ("claude/my-agent", None),
+            ("geminis", None),
+            ("", None),
+        ] {
+            assert_eq!(Kind::behind(name), tool, "{name}");
         }
     }
 

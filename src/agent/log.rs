@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::kind::Kind;
 use crate::model::id::{AgentId, CommandId, QuestionId};
 use crate::model::time::Stamp;
 use crate::model::usage::{Tokens, Usd};
@@ -221,6 +222,9 @@ pub struct Named {
     /// The turn that runs, where the tool must be told which one is meant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<String>,
+    /// The tool that keeps the session in its files, where another one speaks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keeper: Option<Kind>,
 }
 
 /// What is known of a sub-agent that began.
@@ -254,6 +258,9 @@ pub struct Started {
     /// Whether it was told that this one can be ended alone.
     #[serde(default, skip_serializing_if = "is_own")]
     pub is_stoppable: bool,
+    /// The tool that keeps it in its files, where another one speaks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keeper: Option<Kind>,
 }
 
 /// A limit of a provider.
@@ -296,6 +303,9 @@ pub struct Usage {
     /// What it cost, where the tool itself says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Usd>,
+    /// Whether it is told of a whole turn: where its messages are read elsewhere, those count instead.
+    #[serde(default, skip_serializing_if = "is_own")]
+    pub of_turn: bool,
 }
 
 /// How it went.

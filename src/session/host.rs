@@ -42,10 +42,14 @@ pub fn run(folder: &Path) -> Result<Outcome> {
         return Err(Error::Newer { path: folder.spec(), protocol: spec.protocol });
     }
     take::leave_the_callers_session();
-    let taken = take::take(&folder)?;
+    let Some(taken) = take::take(&folder)? else {
+        forget_values(&folder, &spec);
+        return Ok(Outcome::Taken);
+    };
+    let agent = begin(&folder, &spec);
+    // While the agent comes up: it waits for nothing that needs no waiting.
     forget_values(&folder, &spec);
-    let Some(taken) = taken else { return Ok(Outcome::Taken) };
-    let exit = live(&folder, spec).unwrap_or_else(never_ran);
+    let exit = agent.map_or_else(never_ran, |agent| agent.work(&folder, spec));
     record(&folder, &exit)?;
     voice::Voice::open(&folder)?.say(Said::Exited);
     drop(taken);
@@ -65,15 +69,29 @@ fn forget_values(folder: &Folder, spec: &Spec) {
     });
 }
 
-/// Starts the agent and works until it is gone, or says why it never ran.
-fn live(folder: &Folder, spec: Spec) -> Result<Exit, String> {
+/// An agent that runs, with what its host hears and says.
+struct Begun {
+    agent: agent::Agent,
+    wake: wake::Wake,
+    voice: voice::Voice,
+}
+
+impl Begun {
+    /// Works until the agent is gone.
+    fn work(self, folder: &Folder, spec: Spec) -> Exit {
+        work::Work::new(folder, spec, self.agent, self.wake, self.voice).run()
+    }
+}
+
+/// Starts the agent, or says why it never ran.
+fn begin(folder: &Folder, spec: &Spec) -> Result<Begun, String> {
     let text = |error: Error| error.to_string();
     take::adopt_orphans().map_err(text)?;
     let wake = wake::Wake::new(folder).map_err(text)?;
     let mut voice = voice::Voice::open(folder).map_err(text)?;
     voice.say(Said::Ready { protocol: PROTOCOL });
-    let agent = agent::start(folder, &spec)?;
-    Ok(work::Work::new(folder, spec, agent, wake, voice).run())
+    let agent = agent::start(folder, spec)?;
+    Ok(Begun { agent, wake, voice })
 }
 
 fn never_ran(error: String) -> Exit {

@@ -23,6 +23,8 @@ use crate::model::time::Stamp;
 pub struct Waiting {
     /// The commands, by the names of their files.
     pub commands: Vec<(CommandId, Box<RawValue>)>,
+    /// The agents' sessions of which hook records wait.
+    pub sessions: Vec<String>,
     /// Files that could not be used: where they are now, and why.
     pub bad: Vec<(PathBuf, String)>,
 }
@@ -45,11 +47,16 @@ pub fn send(disk: &dyn Disk, folder: &StateFolder, id: &CommandId, command: &Raw
     replace(disk, &path, command.get().as_bytes())
 }
 
-/// Reads every command that waits; what cannot be read is set aside. For the engine only.
+/// Reads every command that waits, and tells of which sessions records do; a command that cannot be read is set
+/// aside. For the engine only.
 pub fn waiting(disk: &dyn Disk, folder: &StateFolder) -> Result<Waiting> {
     let inbox = folder.inbox_dir();
     let mut found = Waiting::default();
     for name in disk.list(&inbox).map_err(Error::io("list", &inbox))? {
+        if let Some(session) = name.strip_suffix(".jsonl") {
+            let waits = folder.hook_file(session).ok().and_then(|path| disk.stat(&path).ok()?);
+            found.sessions.extend(waits.filter(|stat| stat.len > 0).map(|_| session.to_owned()));
+        }
         let Some(id) = name.strip_suffix(".json") else { continue };
         match folder.command_file(id).and_then(|path| read_command(disk, &path)) {
             Ok(Some(command)) => found.commands.push((id.into(), command)),
@@ -123,18 +130,6 @@ pub fn record(
     file.sync_data().map_err(failed())?;
     // Its name may be new, or may not have reached the disk when it was: cheap if there is nothing to do.
     disk.sync_dir(&folder.inbox_dir()).map_err(failed())
-}
-
-/// Returns the sessions of which records wait.
-pub fn sessions(disk: &dyn Disk, folder: &StateFolder) -> Result<Vec<String>> {
-    let inbox = folder.inbox_dir();
-    let names = disk.list(&inbox).map_err(Error::io("list", &inbox))?;
-    let waits = |session: &str| {
-        let path = folder.hook_file(session).ok()?;
-        disk.stat(&path).ok()?.filter(|stat| stat.len > 0)
-    };
-    let sessions = names.iter().filter_map(|name| name.strip_suffix(".jsonl"));
-    Ok(sessions.filter(|session| waits(session).is_some()).map(str::to_owned).collect())
 }
 
 /// Empties a session's file once all up to `upto` is journalled; returns whether it did, since more may have come.

@@ -175,7 +175,7 @@ fn many_hooks_at_once_leave_every_record_once_and_an_engine_takes_each_over_once
             });
         }
     });
-    let sessions = inbox::sessions(&RealDisk, &folder).unwrap();
+    let sessions = inbox::waiting(&RealDisk, &folder).unwrap().sessions;
     let all = |session: &String| inbox::records(&RealDisk, &folder, session, 0).unwrap();
     let mut ids: Vec<String> =
         sessions.iter().flat_map(|session| all(session).records).map(|(id, _)| id).collect();
@@ -189,7 +189,7 @@ fn many_hooks_at_once_leave_every_record_once_and_an_engine_takes_each_over_once
     assert_eq!(agents, HOOKS, "they are seen before any engine runs");
     let copy = fs::read(folder.hook_file(&sessions[0]).unwrap()).unwrap();
     quarterdeck(temp.path()).args(["engine", "start"]).assert().success();
-    until("the take-over", || inbox::sessions(&RealDisk, &folder).unwrap().is_empty());
+    until("the take-over", || inbox::waiting(&RealDisk, &folder).unwrap().sessions.is_empty());
     assert_eq!(journalled(&folder), ids);
     // What an engine had taken over before it died comes again, and is known.
     fs::write(folder.hook_file(&sessions[0]).unwrap(), copy).unwrap();
@@ -197,7 +197,7 @@ fn many_hooks_at_once_leave_every_record_once_and_an_engine_takes_each_over_once
     hook(temp.path(), &["PreToolUse"], &AGENT.replace("toolu_01A", "toolu_live"));
     hook(temp.path(), &["PreToolUse"], &AGENT.replace("toolu_01A", "toolu_live"));
     until("the second take-over", || {
-        inbox::sessions(&RealDisk, &folder).unwrap().is_empty() && journalled(&folder).len() > HOOKS
+        inbox::waiting(&RealDisk, &folder).unwrap().sessions.is_empty() && journalled(&folder).len() > HOOKS
     });
     quarterdeck(temp.path()).args(["engine", "stop"]).assert().success();
     ids.push("called-toolu_live".into());
@@ -238,7 +238,7 @@ fn sixty_four_at_once_without_a_pause_while_an_engine_comes_and_goes_leave_every
         threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
     quarterdeck(temp.path()).args(["engine", "start"]).assert().success();
-    self::until("the last take-over", || inbox::sessions(&RealDisk, &folder).unwrap().is_empty());
+    self::until("the last take-over", || inbox::waiting(&RealDisk, &folder).unwrap().sessions.is_empty());
     quarterdeck(temp.path()).args(["engine", "stop"]).assert().success();
     // Much of the journal is in a snapshot by now: what counts is what everybody makes of both.
     let known = remembered(&folder);

@@ -48,3 +48,23 @@ fn a_chat_of_an_old_version_is_one_document() {
 fn a_chat_can_be_read() {
     assert_snapshot!(talk(&mut Conversation::default(), &bytes(FILE)));
 }
+
+#[test]
+fn a_chat_in_which_nothing_was_said_yet_is_not_told() {
+    let header = concat!(
+        r#"{"sessionId":"9e516b2f-0000-4234-8470-000000000009","projectHash":"x","startTime":"2026-11-02T09:00:00.000Z"}"#,
+        "\n",
+        r#"{"id":"m0","timestamp":"2026-11-02T09:00:01.000Z","type":"user","content":"<session_context>\nhere"}"#,
+        "\n",
+        r#"{"$set":{"messages":[{"id":"m0","type":"user","content":[{"text":"<session_context>\nhere"}]}]}}"#,
+        "\n",
+    );
+    let mut chat = Chat::new(None, Some("/home/kim/shop"));
+    assert_eq!(read(&mut chat, header.as_bytes()), []);
+    // Also where it is read on by another reader later.
+    let mut later = Chat::resume(&chat.state());
+    let asked =
+        r#"{"id":"m1","timestamp":"2026-11-02T09:01:00.000Z","type":"user","content":"Fix the basket"}"#;
+    let said = read(&mut later, format!("{asked}\n").as_bytes());
+    assert_snapshot!(shown_tree(&model(SourceKind::Gemini, said)));
+}

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::judge::{failed, in_its_words};
 use super::{AcpAdapter, Made, line, say, text};
 use crate::agent::Step;
+use crate::agent::kind::Kind;
 use crate::agent::log::{Entry, Named, Status};
 
 /// One thing that is asked of the session before its first prompt. In the log it stands as a tool that is used, with
@@ -74,6 +75,10 @@ impl AcpAdapter {
             give_up(told, made, step);
             return;
         }
+        let keeper = greeting.agent_info.as_ref().and_then(|info| Kind::behind(&info.name));
+        if keeper.is_some() {
+            made.push((None, Entry::Named(Named { keeper, ..Named::default() })));
+        }
         let can = &greeting.agent_capabilities;
         let (cwd, session) = (&self.brief.cwd, self.brief.session.as_deref());
         step.stdin.push(match session {
@@ -100,7 +105,12 @@ impl AcpAdapter {
             Ok(first.into_iter().chain(second).collect::<Vec<Setup>>())
         });
         let wanted = self.brief.model.clone().filter(|_| asked.is_ok());
-        let named = Named { session: Some(session.clone()), model: wanted.or(current), turn: None };
+        let named = Named {
+            session: Some(session.clone()),
+            model: wanted.or(current),
+            keeper: self.keeper,
+            ..Named::default()
+        };
         made.push((None, Entry::Named(named)));
         match asked {
             Err(why) => give_up(why, made, step),

@@ -81,7 +81,7 @@ impl Spent {
 
 fn usage(turn: &str, model: Option<&str>, tokens: Tokens, cost: Option<Usd>) -> Usage {
     let model = model.map(str::to_owned);
-    Usage { message_id: Some(turn.to_owned()), model, tokens, cost, ..Usage::default() }
+    Usage { message_id: Some(turn.to_owned()), model, tokens, cost, of_turn: true, ..Usage::default() }
 }
 
 /// Only dollars can be added to dollars.

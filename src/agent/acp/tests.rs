@@ -20,7 +20,7 @@ const GREETING: &str = r#"{"jsonrpc":"2.0","id":"initialize","result":{"protocol
 "#;
 
 fn brief() -> Brief {
-    Brief { prompt: "Do it.".into(), cwd: "/srv/shop".into(), ..Brief::of(crate::agent::kind::Kind::Acp) }
+    Brief { prompt: "Do it.".into(), cwd: "/srv/shop".into(), ..Brief::of(Kind::Acp) }
 }
 
 fn hear(adapter: &mut AcpAdapter, text: &str) -> Step {
@@ -78,8 +78,8 @@ fn a_turn_of_opencode_is_text_thoughts_a_folded_tool_its_tokens_and_its_cost() {
     assert_eq!(used.last().unwrap().tokens.get(Count::Input), Some(130));
     assert_eq!(used.last().unwrap().cost, Some(Usd::from_dollars(0.001_125)));
     assert!(
-        used.iter().all(|usage| usage.message_id.as_deref() == Some("prompt")),
-        "one entry of the books: {used:?}"
+        used.iter().all(|usage| usage.message_id.as_deref() == Some("prompt") && usage.of_turn),
+        "one entry of the books, of the whole turn: {used:?}"
     );
     assert!(step.is_over && !step.end);
     assert_eq!(verdict(&mut adapter, &by_itself()), (Status::Done, None));

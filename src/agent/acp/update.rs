@@ -144,7 +144,8 @@ impl AcpAdapter {
             let above = params["sessionId"].as_str().map(AgentId::from);
             above.filter(|above| self.agents.contains_key(above))
         };
-        let before = before.unwrap_or_else(|| Started { parent: above(), ..Started::default() });
+        let before =
+            before.unwrap_or_else(|| Started { parent: above(), keeper: self.keeper, ..Started::default() });
         let can = told.capabilities.value();
         let now = Started {
             title: told
@@ -197,7 +198,7 @@ impl AcpAdapter {
             }
             let id = AgentId::from(session);
             if !self.agents.contains_key(&id) {
-                self.begin(&id, Started::default(), made);
+                self.begin(&id, Started { keeper: self.keeper, ..Started::default() }, made);
             }
             return Some(id);
         }
@@ -210,7 +211,8 @@ impl AcpAdapter {
                 let (title, task) = (known.map(super::calls::Call::purpose), input("prompt"));
                 let task = task.map(|task| cut(task, LONGEST_TEXT));
                 let kind = input("subagent_type").map(str::to_owned);
-                let started = Started { title, task, kind, call: Some(call.into()), ..Started::default() };
+                let (call, keeper) = (Some(call.into()), self.keeper);
+                let started = Started { title, task, kind, call, keeper, ..Started::default() };
                 self.begin(&id, started, made);
             }
             return Some(id);

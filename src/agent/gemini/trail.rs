@@ -36,6 +36,10 @@ pub struct Chat {
     workspace: Option<Box<str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<Box<str>>,
+    /// What a person's chat said of itself, until something is said in it: it is begun before anybody asks, also where
+    /// another session is then made, as by the Agent Client Protocol.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unopened: Option<Unopened>,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<Box<str>>,
     is_subagent: bool,
@@ -45,6 +49,14 @@ pub struct Chat {
     /// The latest moment of which anything was said.
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<Stamp>,
+}
+
+/// What is to be told of a chat in which nothing was said yet.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Unopened {
+    since: Option<Stamp>,
+    workspace: Option<Box<str>>,
 }
 
 impl Chat {
@@ -98,35 +110,46 @@ impl Chat {
         }
         self.session = Some(session.into());
         self.is_subagent |= header.kind.as_deref() == Some("subagent");
-        let kind = if self.is_subagent { NodeKind::Agent } else { NodeKind::Session };
-        let at = header.start_time;
-        let mut voice = Voice { at, session, say };
-        voice.says(NodeFact::Seen(kind));
-        if let Some(parent) = &self.parent {
-            voice.says(NodeFact::Under(key(parent).into()));
-        }
+        self.at = header.start_time;
         let folder = header.directories.first().map(String::as_str).or(self.workspace.as_deref());
-        let agent = (!self.is_subagent).then(|| TOOL.into());
-        voice.describes(Description {
-            agent,
-            provider: Some(TOOL.into()),
-            workspace: folder.map(str::to_owned),
-            ..Description::default()
-        });
-        if let Some(at) = at {
-            voice.says(NodeFact::Clock(Clock::Created, at));
-        }
+        self.unopened = Some(Unopened { since: self.at, workspace: folder.map(Into::into) });
         if self.is_subagent {
-            voice.stands("running", None);
+            self.open(say);
         }
-        self.at = at;
         if let Some(summary) = &header.summary {
             self.summary(summary, say);
         }
     }
 
+    /// Tells of the chat, unless that was done.
+    fn open(&mut self, say: &mut Vec<Said>) {
+        let (Some(known), Some(session)) = (self.unopened.take(), &self.session) else { return };
+        let kind = if self.is_subagent { NodeKind::Agent } else { NodeKind::Session };
+        let mut voice = Voice { at: known.since, session, say };
+        voice.says(NodeFact::Seen(kind));
+        if let Some(parent) = &self.parent {
+            voice.says(NodeFact::Under(key(parent).into()));
+        }
+        let agent = (!self.is_subagent).then(|| TOOL.into());
+        voice.describes(Description {
+            agent,
+            provider: Some(TOOL.into()),
+            workspace: known.workspace.map(Into::into),
+            ..Description::default()
+        });
+        if let Some(at) = known.since {
+            voice.says(NodeFact::Clock(Clock::Created, at));
+        }
+        if self.is_subagent {
+            voice.stands("running", None);
+        }
+    }
+
     fn patch(&mut self, patch: &Patch, say: &mut Vec<Said>) {
         self.at = patch.last_updated.max(self.at);
+        if patch.messages.iter().any(|message| !message.text().starts_with(SCENE)) {
+            self.open(say);
+        }
         // What is listed again, as when a chat is resumed, is no news but for what it was charged.
         for message in &patch.messages {
             self.charge(message, say);
@@ -138,6 +161,7 @@ impl Chat {
 
     /// A sub-agent's summary is its result; a person's chat has one as its title.
     fn summary(&mut self, summary: &str, say: &mut Vec<Said>) {
+        self.open(say);
         let Some(session) = self.session.clone() else { return };
         let mut voice = Voice { at: self.at, session: &session, say };
         if self.is_subagent {
@@ -152,8 +176,11 @@ impl Chat {
 
     fn message(&mut self, message: &Message, say: &mut Vec<Said>) {
         let Some(session) = self.session.clone() else { return };
-        self.charge(message, say);
         let text = message.text();
+        if !text.starts_with(SCENE) {
+            self.open(say);
+        }
+        self.charge(message, say);
         let said = message.timestamp.or(self.at);
         let calls = &message.tool_calls;
         let at = calls.iter().map(|call| call.timestamp).max().flatten().max(said);

@@ -2,9 +2,11 @@
 
 use super::*;
 use crate::model::Model;
+use crate::model::event::payload as p;
 use crate::model::event::{Body, Event};
-use crate::model::fact::target;
+use crate::model::fact::{About, Fact, NodeFact, UsageReport, target};
 use crate::model::id::Seq;
+use crate::model::key::NodeKey;
 use crate::model::price::Prices;
 use crate::model::usage::Count;
 
@@ -44,17 +46,7 @@ fn journal(desk: &mut Desk, step: &str, events: &mut Vec<Body>) -> News {
 
 /// Returns all input tokens that a journal of these events tells of.
 fn total(events: Vec<Body>) -> Option<u64> {
-    let mut model = Model::default();
-    let mut facts = Vec::new();
-    let at = Stamp::from_millis(1_800_000_000_000);
-    for (seq, body) in (1..).zip(events) {
-        crate::source::journal::facts(
-            Event { seq: Seq(seq), at, body },
-            crate::engine::book::SOURCE,
-            &mut facts,
-        );
-    }
-    let _ = model.apply_all(facts);
+    let model = model_of(events);
     let ix = model.find(&target(&"del-a".into(), None)).unwrap();
     model.get(ix).unwrap().subtree_spend().tokens().get(Count::Input)
 }
@@ -145,4 +137,55 @@ fn a_question_too_many_is_told_by_the_log_and_asked_by_nobody() {
     assert!(matches!(&first.entry, Entry::Question { .. }));
     let Entry::Output { text, .. } = &second.entry else { panic!("{second:?}") };
     assert!(text.contains("q2 was not asked: 32 questions wait already. May I?"), "{text}");
+}
+
+/// Returns what a journal of these events tells.
+fn model_of(events: Vec<Body>) -> Model {
+    let mut facts = Vec::new();
+    let at = Stamp::from_millis(1_800_000_000_000);
+    for (seq, body) in (1..).zip(events) {
+        let event = Event { seq: Seq(seq), at, body };
+        crate::source::journal::facts(event, crate::engine::book::SOURCE, &mut facts);
+    }
+    let mut model = Model::default();
+    let _ = model.apply_all(facts);
+    model
+}
+
+#[test]
+fn who_speaks_for_a_tool_has_its_session_and_its_agents_under_that_tools_keys_too() {
+    let temp = tempfile::tempdir().unwrap();
+    let stream = include_str!("../../../tests/streams/acp/claude-nested.jsonl");
+    let lines: Vec<String> = stream.lines().map(str::to_owned).collect();
+    let folder = printed(&temp, "sess_1", &lines);
+    let brief = Brief::of(Kind::Acp);
+    std::fs::write(folder.0.join(brief::FILE), serde_json::to_vec(&brief).unwrap()).unwrap();
+    let mut events = Vec::new();
+    journal(&mut Desk::new("sess_1".into(), folder), "st-1", &mut events);
+    let mut model = model_of(events);
+    let own = NodeKey::CliSession("claude".into(), "670d0cc7-85ad-44b0-865d-53ee33999058".into());
+    let step = model.find(&own).unwrap();
+    assert_eq!(Some(step), model.find(&NodeKey::Subtask("del-a".into(), "st-1".into())));
+    let agent = NodeKey::CliAgent("claude".into(), "a2b6cb47099bba813".into());
+    assert_eq!(model.get(model.find(&agent).unwrap()).unwrap().parent(), Some(step));
+    let turns = model.get(step).unwrap().own_spend().tokens();
+    assert!(turns.get(Count::Output).unwrap() > 0, "{turns:?}");
+    // What is read of its messages counts instead of its turns, not besides.
+    let tokens = crate::model::usage::Tokens::default().with(Count::Output, 11);
+    let message = UsageReport { id: Some("msg_1".into()), tokens, ..UsageReport::default() };
+    let about = About::Node(own.into(), NodeFact::Used(Box::new(message)));
+    let _ = model.apply_all(vec![Fact { source: crate::engine::book::SOURCE, at: None, about }]);
+    assert_eq!(model.get(step).unwrap().own_spend().tokens(), tokens);
+}
+
+#[test]
+fn who_speaks_for_codex_puts_the_session_before_the_id_of_an_agent() {
+    let started = p::AgentStarted {
+        session_id: "sess_1".into(),
+        agent_id: "019a-root:subagent:019a-child".into(),
+        tool: Some("codex".into()),
+        ..p::AgentStarted::default()
+    };
+    let model = model_of(vec![Body::AgentStarted(started)]);
+    assert!(model.find(&NodeKey::CliSession("codex".into(), "019a-child".into())).is_some());
 }

@@ -174,6 +174,7 @@ impl Teller<'_> {
                 usage: tokens,
                 cost,
                 price_date,
+                of_turn: usage.of_turn.then_some(true),
                 ..p::SubtaskUsage::default()
             }),
         }
@@ -222,13 +223,18 @@ impl Teller<'_> {
             tool: self.tool.filter(|_| named.session.is_some()).map(str::to_owned),
             cli_session_id: named.session.as_deref().map(cut),
             model: named.model.as_deref().map(cut),
+            keeper: named.keeper.and_then(Kind::tool).map(str::to_owned),
             ..p::SessionNamed::default()
         })
     }
 
     fn agent_started(&self, agent: &AgentId, started: &Started) -> Body {
-        // The ids of one who only speaks a protocol are its session's own, and its children may be of any provider.
-        let known = self.tool.filter(|tool| Some(*tool) != Kind::Acp.tool());
+        // The ids of one who only speaks a protocol are its session's own, and its children may be of any provider:
+        // only who keeps them in its files says what they are.
+        let is_known = self.tool != Kind::Acp.tool();
+        let known = if is_known { self.tool } else { started.keeper.and_then(Kind::tool) };
+        // A child that is known by its call has no other id.
+        let by_id = known.filter(|_| is_known || started.call.is_none());
         Body::AgentStarted(p::AgentStarted {
             session_id: self.session.clone(),
             agent_id: agent.clone(),
@@ -240,7 +246,7 @@ impl Teller<'_> {
             provider: known.map(str::to_owned).or_else(|| started.kind.as_deref().map(cut)),
             model: started.model.as_deref().map(cut),
             tool_use_id: known.and(started.call.as_deref()).map(cut),
-            tool: known.map(str::to_owned),
+            tool: by_id.map(str::to_owned),
             background: started.is_background.then_some(true),
             task: started.task.as_deref().map(cut),
             ..p::AgentStarted::default()

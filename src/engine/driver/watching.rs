@@ -120,17 +120,13 @@ impl Driver {
             }
             self.busy_at = Instant::now();
         }
-        self.read_hooks()
+        self.read_hooks(waiting.sessions)
     }
 
     /// Takes over what hooks recorded while no engine listened, each record once.
-    fn read_hooks(&mut self) -> Result<()> {
+    fn read_hooks(&mut self, sessions: Vec<String>) -> Result<()> {
         let (disk, folder) = (self.book.store().disk.clone(), self.book.store().folder.clone());
-        let waiting = match inbox::sessions(&*disk, &folder) {
-            Err(error) if error.is_passing() => return Ok(()),
-            other => other?,
-        };
-        for session in waiting {
+        for session in sessions {
             let from = self.hooks_read.get(&session).copied().unwrap_or(0);
             let found = match inbox::records(&*disk, &folder, &session, from) {
                 // What cannot be read now waits.

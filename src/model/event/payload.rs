@@ -139,7 +139,7 @@ payloads! {
     SubtaskUsage {
         delegation_id: DelegationId, subtask_id: SubtaskId;
         message_id: String, request_id: String, model: String, usage: Tokens, cost: Usd, price_date: String,
-        session_id: SessionId, attempt: u32,
+        of_turn: bool, session_id: SessionId, attempt: u32,
     }
     /// `delegation:subtask-paused`, `resumed`, `cancelled`, `timed-out`, `review`
     SubtaskTurn {
@@ -222,6 +222,7 @@ payloads! {
     SessionNamed {
         session_id: SessionId;
         delegation_id: DelegationId, subtask_id: SubtaskId, cli_session_id: String, tool: String, model: String,
+        keeper: String,
     }
     /// `session:lost`, `session:ended`
     SessionEnded {

@@ -1,17 +1,14 @@
 //! What the events of steps, their sessions, their agents and their questions tell.
 
-use std::sync::Arc;
-
 use super::delegation::ended;
 use super::{Teller, report, step};
 use crate::model::event::payload as p;
-use crate::model::fact::{Action, Clock, Description, NodeFact, StatusReport, UsageReport, session};
+use crate::model::fact::{Action, Clock, Description, NodeFact, Scope, StatusReport, UsageReport, session};
 use crate::model::handoff::Handoff;
 use crate::model::id::{AgentId, SessionId};
 use crate::model::key::{Keys, NodeKey};
 use crate::model::name::Name;
 use crate::model::node::{Attempt, NodeKind, Question};
-use crate::model::usage::{Tokens, Usd};
 use crate::model::words::Field;
 
 const FIELD: Field = Field::Task;
@@ -53,9 +50,17 @@ impl Teller<'_> {
 
     pub(super) fn subtask_usage(&mut self, data: p::SubtaskUsage) {
         let keys = step(&data.delegation_id, &data.subtask_id, data.session_id.as_ref());
-        let id = self.usage_id(&keys, data.message_id.as_deref(), data.request_id.as_deref());
-        let cost = (data.cost, data.price_date.is_some());
-        self.used(keys, id, data.model, data.usage, cost);
+        let scope = if data.of_turn == Some(true) { Scope::Total } else { Scope::Message };
+        let usage = UsageReport {
+            id: Some(self.usage_id(&keys, data.message_id.as_deref(), data.request_id.as_deref())),
+            scope,
+            model: data.model.map(Into::into),
+            tokens: data.usage.unwrap_or_default(),
+            cost: data.cost,
+            by_table: data.price_date.is_some(),
+            ..UsageReport::default()
+        };
+        self.used(keys, usage);
     }
 
     pub(super) fn subtask_turn(&mut self, data: p::SubtaskTurn, word: &'static str, name: &'static str) {
@@ -138,7 +143,7 @@ impl Teller<'_> {
             // Only Claude Code's sub-agents are no sessions of their own.
             let own =
                 if tool == crate::agent::claude::TOOL { NodeKey::CliAgent } else { NodeKey::CliSession };
-            keys = keys.and(own(tool.into(), data.agent_id.as_str().into()));
+            keys = keys.and(own(tool.into(), id_in_files(data.agent_id.as_str()).into()));
         }
         if let (Some(delegation), Some(subtask)) = (&data.delegation_id, &data.subtask_id) {
             let around = step(delegation, subtask, Some(&data.session_id));
@@ -170,9 +175,15 @@ impl Teller<'_> {
 
     pub(super) fn agent_usage(&mut self, data: p::AgentUsage) {
         let keys = agent(&data.session_id, &data.agent_id);
-        let id = self.usage_id(&keys, data.message_id.as_deref(), data.request_id.as_deref());
-        let cost = (data.cost, data.price_date.is_some());
-        self.used(keys, id, data.model, data.usage, cost);
+        let usage = UsageReport {
+            id: Some(self.usage_id(&keys, data.message_id.as_deref(), data.request_id.as_deref())),
+            model: data.model.map(Into::into),
+            tokens: data.usage.unwrap_or_default(),
+            cost: data.cost,
+            by_table: data.price_date.is_some(),
+            ..UsageReport::default()
+        };
+        self.used(keys, usage);
     }
 
     pub(super) fn agent_ended(&mut self, data: p::AgentEnded, name: &'static str) {
@@ -257,8 +268,10 @@ impl Teller<'_> {
         if let (Some(delegation), Some(subtask)) = (&data.delegation_id, &data.subtask_id) {
             keys = step(delegation, subtask, Some(&data.session_id));
         }
-        if let (Some(tool), Some(id)) = (data.tool, data.cli_session_id) {
-            keys = keys.and(NodeKey::CliSession(tool.into(), id.into()));
+        if let Some(id) = data.cli_session_id {
+            let told = data.tool.into_iter().chain(data.keeper);
+            keys =
+                told.fold(keys, |keys, tool| keys.and(NodeKey::CliSession(tool.into(), id.as_str().into())));
         }
         let model_effective = data.model.map(Into::into);
         let description = Description { model_effective, ..Description::default() };
@@ -296,21 +309,11 @@ impl Teller<'_> {
         self.node(keys, NodeFact::Active(Action { last, next }));
     }
 
-    fn used(
-        &mut self,
-        keys: Keys,
-        id: Arc<str>,
-        model: Option<String>,
-        tokens: Option<Tokens>,
-        (cost, by_table): (Option<Usd>, bool),
-    ) {
-        let model: Option<Name> = model.map(Into::into);
-        if model.is_some() {
-            let description = Description { model_effective: model.clone(), ..Description::default() };
+    fn used(&mut self, keys: Keys, usage: UsageReport) {
+        if usage.model.is_some() {
+            let description = Description { model_effective: usage.model.clone(), ..Description::default() };
             self.node(keys.clone(), NodeFact::Described(Box::new(description)));
         }
-        let tokens = tokens.unwrap_or_default();
-        let usage = UsageReport { id: Some(id), model, tokens, cost, by_table, ..UsageReport::default() };
         self.node(keys, NodeFact::Used(Box::new(usage)));
     }
 
@@ -319,6 +322,11 @@ impl Teller<'_> {
             self.node(keys.clone(), NodeFact::Clock(Clock::FinishBy, at));
         }
     }
+}
+
+/// Returns the id under which a tool keeps a sub-agent: who speaks for Codex puts the session's own before it.
+fn id_in_files(agent: &str) -> &str {
+    agent.rsplit_once(":subagent:").map_or(agent, |(_, id)| id)
 }
 
 fn agent(session_id: &SessionId, agent_id: &AgentId) -> Keys {

@@ -104,7 +104,7 @@ impl ClaudeAdapter {
         };
         let (session, model) = &self.named;
         let (session, model) = (fresh(&value["session_id"], session), fresh(&value["model"], model));
-        let named = Named { session, model, turn: None };
+        let named = Named { session, model, ..Named::default() };
         (named != Named::default()).then_some(Entry::Named(named))
     }
 
@@ -120,11 +120,11 @@ impl ClaudeAdapter {
             title: some(&value["description"]),
             task: value["prompt"].as_str().map(|task| cut(task, LONGEST_TEXT)),
             kind: some(&value["subagent_type"]),
-            model: None,
             call: some(&value["tool_use_id"]),
             is_background: value["is_backgrounded"] == true,
             file: Some(self.next_file()),
             is_stoppable: true,
+            ..Started::default()
         };
         Some((Some(id), Entry::AgentStarted(started)))
     }

@@ -57,7 +57,7 @@ impl Spent {
             model: model.map(str::to_owned),
             tokens: most,
             hour_cache: used.hour_cache(),
-            cost: None,
+            ..Usage::default()
         })
     }
 

@@ -50,7 +50,7 @@ impl CodexAdapter {
                 let named = Named {
                     session: result.pointer("/thread/id").and_then(some),
                     model: some(&result["model"]),
-                    turn: None,
+                    ..Named::default()
                 };
                 self.thread = named.session.clone().or(self.thread.take());
                 step.stdin.extend(self.prompt());

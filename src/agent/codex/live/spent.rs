@@ -46,11 +46,9 @@ fn usage(said: Said) -> Option<Usage> {
     let NodeFact::Used(report) = said.what else { return None };
     Some(Usage {
         message_id: report.id.as_deref().map(str::to_owned),
-        request_id: None,
         is_shared: true,
         model: report.model.as_deref().map(str::to_owned),
         tokens: report.tokens,
-        hour_cache: 0,
-        cost: None,
+        ..Usage::default()
     })
 }

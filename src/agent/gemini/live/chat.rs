@@ -151,11 +151,8 @@ impl GeminiAdapter {
             title: excerpt::title(task),
             task: Some(hear::cut(task)).filter(|task| !task.is_empty()),
             kind: call.map(|(_, call)| call.kind.clone()).filter(|kind| !kind.is_empty()),
-            model: None,
             call: call.map(|(id, _)| id.clone()),
-            is_background: false,
-            file: None,
-            is_stoppable: false,
+            ..Started::default()
         })
     }
 
@@ -166,12 +163,10 @@ impl GeminiAdapter {
         }
         Some(Entry::Usage(Usage {
             message_id: Some(id.clone()),
-            request_id: None,
             is_shared: true,
             model: message.model.clone(),
             tokens,
-            hour_cache: 0,
-            cost: None,
+            ..Usage::default()
         }))
     }
 }
