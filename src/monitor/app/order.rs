@@ -88,7 +88,9 @@ impl Order {
         if is_other {
             self.arrange(model, rows);
         } else {
-            roots.into_iter().for_each(|root| self.rows.resize(root, rows(root)));
+            for root in roots {
+                self.rows.resize(root, rows(root));
+            }
         }
     }
 
@@ -149,8 +151,9 @@ mod tests {
         assert_eq!(asked.take(), model.roots().len());
         let before = order.rows.roots().to_vec();
 
-        let last = model.roots().last().unwrap();
-        let step = *model.get(last).unwrap().children().first().unwrap();
+        // What is only proposed has no steps yet.
+        let mut steps = model.roots().rev().filter_map(|root| model.get(root)?.children().first());
+        let step = *steps.next().unwrap();
         let keys = model.get(step).unwrap().keys.first().unwrap().clone();
         let says = NodeFact::Active(Action { last: Some("something else".into()), ..Action::default() });
         let delta = model.apply(Fact::node(SourceId(0), Some(now), keys, says));
