@@ -152,8 +152,7 @@ mod tests {
         let before = order.rows.roots().to_vec();
 
         // What is only proposed has no steps yet.
-        let mut steps = model.roots().rev().filter_map(|root| model.get(root)?.children().first());
-        let step = *steps.next().unwrap();
+        let step = *model.roots().rev().find_map(|root| model.get(root)?.children().first()).unwrap();
         let keys = model.get(step).unwrap().keys.first().unwrap().clone();
         let says = NodeFact::Active(Action { last: Some("something else".into()), ..Action::default() });
         let delta = model.apply(Fact::node(SourceId(0), Some(now), keys, says));
