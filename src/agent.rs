@@ -10,6 +10,7 @@ pub mod claude;
 pub mod codex;
 pub mod command;
 pub mod config;
+pub mod evidence;
 pub mod excerpt;
 pub mod gemini;
 pub mod kind;

@@ -27,7 +27,7 @@ pub use run::run;
 use super::brief::Brief;
 use super::kind::Kind;
 use super::lines::{Line, Lines};
-use super::log::{Entry, LogLine, Origin, Place, Started, Status};
+use super::log::{Entry, LogLine, Made, Origin, Started, Status, placed};
 use super::{Adapter, End, ForStdin, Input, Notice, Step};
 use crate::model::id::{AgentId, QuestionId};
 use calls::Calls;
@@ -39,9 +39,6 @@ use spent::Spent;
 const LONGEST_TEXT: usize = 16 * 1024;
 /// So long an id may be: it is sent back as it came, so it cannot be cut.
 const LONGEST_ID: usize = 256;
-
-/// What was made of one line, and of whom it is.
-type Made = Vec<(Option<AgentId>, Entry)>;
 
 /// Reads what an agent says by the protocol, and says to it what people say.
 pub struct AcpAdapter {
@@ -167,13 +164,8 @@ impl AcpAdapter {
     }
 
     /// Puts what was made of one place into the log.
-    fn place(&mut self, origin: Origin, (offset, next): (u64, u64), made: Made, step: &mut Step) {
-        let count = made.len();
-        for (part, (agent, entry)) in (0u32..).zip(made) {
-            // Only the last line of a place moves on: what a crash cut is read again.
-            let is_last = part as usize + 1 == count;
-            let from = Place { origin, offset, next: if is_last { next } else { offset }, part };
-            let line = LogLine { from, agent, entry };
+    fn place(&mut self, origin: Origin, reach: (u64, u64), made: Made, step: &mut Step) {
+        for line in placed(origin, reach, made) {
             self.note(&line);
             step.log.push(line);
         }

@@ -26,6 +26,20 @@ pub struct LogLine {
     pub entry: Entry,
 }
 
+/// What was made of one place, and of whom each is; nobody's is the session's own agent's.
+pub type Made = Vec<(Option<AgentId>, Entry)>;
+
+/// Makes the lines of the log of what was made of one place. Only the last of them moves on: what a crash cut is read
+/// again.
+pub fn placed(origin: Origin, (offset, next): (u64, u64), made: Made) -> impl Iterator<Item = LogLine> {
+    let count = made.len();
+    (0u32..).zip(made).map(move |(part, (agent, entry))| {
+        let is_last = part as usize + 1 == count;
+        let from = Place { origin, offset, next: if is_last { next } else { offset }, part };
+        LogLine { from, agent, entry }
+    })
+}
+
 impl LogLine {
     /// Makes a line about the session's own agent.
     pub fn new(from: Place, entry: Entry) -> Self {

@@ -1,72 +1,32 @@
 //! How its work is judged: by the reason for which its last turn stopped, never by the exit code alone.
 
-use std::collections::VecDeque;
-
 use agent_client_protocol_schema::v1::{Error, ErrorCode, StopReason};
 use serde_json::Value;
 
 use super::{LONGEST_TEXT, cut};
-use crate::agent::log::{Entry, LogLine, Origin, Status};
+use crate::agent::evidence::{Evidence, Verdict};
+use crate::agent::log::{Entry, LogLine, Status};
 use crate::agent::{Cause, End};
-
-/// How many of the last lines of standard error are told with a failure, and how much of each.
-const LAST_LINES: usize = 10;
-const LONGEST_LINE: usize = 500;
 
 /// What is remembered for the verdict.
 #[derive(Debug, Default)]
 pub(super) struct Judge {
-    result: Option<(Status, String)>,
-    last_errors: VecDeque<String>,
-    unknown: u64,
+    evidence: Evidence,
 }
 
 impl Judge {
     /// Remembers what matters of a line of the log.
     pub(super) fn note(&mut self, line: &LogLine) {
-        match &line.entry {
-            Entry::Result { status, summary } if line.agent.is_none() => {
-                self.result = Some((*status, summary.clone()));
-            }
-            Entry::Output { text, .. } if line.from.origin == Origin::Err && !text.trim().is_empty() => {
-                self.last_errors.push_back(text.chars().take(LONGEST_LINE).collect());
-                if self.last_errors.len() > LAST_LINES {
-                    self.last_errors.pop_front();
-                }
-            }
-            Entry::Unknown { .. } => self.unknown += 1,
-            Entry::Output { .. }
-            | Entry::Thought { .. }
-            | Entry::Tool { .. }
-            | Entry::ToolResult { .. }
-            | Entry::Progress { .. }
-            | Entry::Usage(_)
-            | Entry::Question { .. }
-            | Entry::Withdrawn { .. }
-            | Entry::Answered { .. }
-            | Entry::Named(_)
-            | Entry::AgentStarted(_)
-            | Entry::AgentEnded { .. }
-            | Entry::Limited(_)
-            | Entry::Result { .. }
-            | Entry::Ended { .. } => {}
-        }
+        self.evidence.note(line);
     }
 
     /// Judges.
     pub(super) fn verdict(&self, end: &End, has_children: bool) -> Entry {
-        let (status, error) = self.judged(end, has_children);
-        let error = error.map(|error| match self.unknown {
-            0 => error,
-            count => format!("{error}\n({count} of its messages are unknown to this version.)"),
-        });
-        Entry::Ended { status, error }
+        self.evidence.told(Evidence::outright(end).unwrap_or_else(|| self.judged(end, has_children)))
     }
 
-    fn judged(&self, end: &End, has_children: bool) -> (Status, Option<String>) {
-        match (end.cause, &self.result) {
-            (Cause::NeverRan, _) => (Status::FailedForGood, end.error.clone()),
-            (Cause::Lost, _) => (Status::Failed, Some("lost: its host was killed.".into())),
+    fn judged(&self, end: &End, has_children: bool) -> Verdict {
+        match (end.cause, &self.evidence.result) {
             (_, Some((Status::Done, _))) if !has_children => (Status::Done, None),
             // It was ended because it will not get anywhere: why is its result.
             (_, Some((Status::FailedForGood, said))) => (Status::FailedForGood, Some(said.clone())),
@@ -74,26 +34,11 @@ impl Judge {
             | (Cause::Itself, Some((Status::Cancelled, said))) => (Status::Failed, Some(said.clone())),
             (Cause::Order, Some((Status::Cancelled, said))) => (Status::Cancelled, Some(said.clone())),
             (Cause::Order, _) => (Status::Cancelled, None),
-            (Cause::Deadline, _) => (Status::TimedOut, Some("it had run as long as it may.".into())),
-            (Cause::Itself, Some((Status::Done, _))) => {
-                (Status::Failed, Some("it ended while its sub-agents were at work.".into()))
-            }
-            (Cause::Itself, Some((status, said))) => (*status, Some(said.clone())),
-            (Cause::Itself, None) => (Status::Failed, Some(self.without_result(end))),
+            (Cause::Deadline, _) => Evidence::too_long(),
+            (_, Some((Status::Done, _))) => Evidence::cut_off(),
+            (_, Some((status, said))) => (*status, Some(said.clone())),
+            (_, None) => (Status::Failed, Some(self.evidence.ended("it ended before its turn did", end))),
         }
-    }
-
-    fn without_result(&self, end: &End) -> String {
-        let mut told = match (end.code, end.signal) {
-            (Some(code), _) => format!("it ended before its turn did, with exit code {code}"),
-            (None, Some(signal)) => format!("it ended before its turn did, by signal {signal}"),
-            (None, None) => "it ended before its turn did, and nobody saw how".into(),
-        };
-        for line in &self.last_errors {
-            told.push('\n');
-            told.push_str(line);
-        }
-        told
     }
 }
 

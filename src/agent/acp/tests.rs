@@ -308,7 +308,7 @@ fn what_is_not_known_is_kept_and_counted_and_stops_nothing() {
         .collect();
     assert_eq!(names, ["sing", "message", "answer", "danced"]);
     assert!(told.contains(&output("plain words")));
-    assert!(verdict(&mut adapter, &by_itself()).1.unwrap().contains("4 of its messages are unknown"));
+    assert!(verdict(&mut adapter, &by_itself()).1.unwrap().contains("4 lines of its stream are unknown"));
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub use run::run;
 
 use super::super::brief::Brief;
 use super::super::lines::{Line, Lines};
-use super::super::log::{Entry, LogLine, Origin, Place};
+use super::super::log::{Entry, LogLine, Made, Origin, placed};
 use super::super::{Adapter, Beside, ForStdin, Input, Notice, Step};
 use crate::model::id::{AgentId, QuestionId};
 use judge::Judge;
@@ -112,19 +112,8 @@ impl ClaudeAdapter {
     }
 
     /// Puts what was made of one place into the log.
-    fn place(
-        &mut self,
-        origin: Origin,
-        (offset, next): (u64, u64),
-        made: Vec<(Option<AgentId>, Entry)>,
-        step: &mut Step,
-    ) {
-        let count = made.len();
-        for (part, (agent, entry)) in (0u32..).zip(made) {
-            // Only the last line of a place moves on: what a crash cut is read again.
-            let is_last = part as usize + 1 == count;
-            let from = Place { origin, offset, next: if is_last { next } else { offset }, part };
-            let line = LogLine { from, agent, entry };
+    fn place(&mut self, origin: Origin, reach: (u64, u64), made: Made, step: &mut Step) {
+        for line in placed(origin, reach, made) {
             self.note(&line);
             step.log.push(line);
         }

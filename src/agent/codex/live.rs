@@ -22,16 +22,13 @@ pub use run::run;
 
 use super::super::brief::Brief;
 use super::super::lines::{Line, Lines};
-use super::super::log::{Entry, LogLine, Origin, Place, Started, Status};
+use super::super::log::{Entry, LogLine, Made, Origin, Started, Status, placed};
 use super::super::{Adapter, Beside, End, ForStdin, Input, Notice, Step};
 use crate::model::id::{AgentId, QuestionId, file_name};
 use crate::model::time::Stamp;
 use ask::Question;
 use judge::Judge;
 use spent::Spent;
-
-/// What was made of one line, and of whom it is.
-type Made = Vec<(Option<AgentId>, Entry)>;
 
 /// Reads what Codex prints and writes, and says to it what people say.
 pub struct CodexAdapter {
@@ -105,13 +102,8 @@ impl CodexAdapter {
     }
 
     /// Puts what was made of one place into the log.
-    fn place(&mut self, origin: Origin, (offset, next): (u64, u64), made: Made, step: &mut Step) {
-        let count = made.len();
-        for (part, (agent, entry)) in (0u32..).zip(made) {
-            // Only the last line of a place moves on: what a crash cut is read again.
-            let is_last = part as usize + 1 == count;
-            let from = Place { origin, offset, next: if is_last { next } else { offset }, part };
-            let line = LogLine { from, agent, entry };
+    fn place(&mut self, origin: Origin, reach: (u64, u64), made: Made, step: &mut Step) {
+        for line in placed(origin, reach, made) {
             self.note(&line);
             step.log.push(line);
         }

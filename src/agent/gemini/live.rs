@@ -18,7 +18,7 @@ pub use run::run;
 
 use super::super::brief::Brief;
 use super::super::lines::{Line, Lines};
-use super::super::log::{Entry, LogLine, Origin, Place, Status};
+use super::super::log::{Entry, LogLine, Made, Origin, Status, placed};
 use super::super::{Adapter, Beside, End, Input, Step};
 use super::trail::{COMPLETE, INVOKE};
 use crate::model::id::{AgentId, file_name};
@@ -77,9 +77,6 @@ struct Call {
     is_answered: bool,
 }
 
-/// What was made of one line, and of whom it is.
-type Made = Vec<(Option<AgentId>, Entry)>;
-
 impl GeminiAdapter {
     /// Makes the adapter of a session.
     pub fn new(brief: Brief) -> Self {
@@ -117,13 +114,8 @@ impl GeminiAdapter {
     }
 
     /// Puts what was made of one place into the log.
-    fn place(&mut self, origin: Origin, (offset, next): (u64, u64), made: Made, step: &mut Step) {
-        let count = made.len();
-        for (part, (agent, entry)) in (0u32..).zip(made) {
-            // Only the last line of a place moves on: what a crash cut is read again.
-            let is_last = part as usize + 1 == count;
-            let from = Place { origin, offset, next: if is_last { next } else { offset }, part };
-            let line = LogLine { from, agent, entry };
+    fn place(&mut self, origin: Origin, reach: (u64, u64), made: Made, step: &mut Step) {
+        for line in placed(origin, reach, made) {
             self.note(&line);
             step.log.push(line);
         }

@@ -24,7 +24,7 @@ pub use wish::{Plan, Request, Wish, Work};
 
 use super::super::brief::Brief;
 use super::super::lines::{Line, Lines};
-use super::super::log::{Entry, LogLine, Origin, Place, Status};
+use super::super::log::{Entry, LogLine, Made, Origin, Status, placed};
 use super::super::{Adapter, End, ForStdin, Input, Notice, Step};
 use crate::model::id::{AgentId, QuestionId};
 use judge::Judge;
@@ -80,9 +80,6 @@ enum Asks {
     Words(usize),
 }
 
-/// What was made of one line, and of whom it is.
-type Made = Vec<(Option<AgentId>, Entry)>;
-
 impl OpenCodeAdapter {
     /// Makes the adapter of a session.
     pub fn new(brief: Brief) -> Self {
@@ -114,13 +111,8 @@ impl OpenCodeAdapter {
     }
 
     /// Puts what was made of one place into the log.
-    fn place(&mut self, origin: Origin, (offset, next): (u64, u64), made: Made, step: &mut Step) {
-        let count = made.len();
-        for (part, (agent, entry)) in (0u32..).zip(made) {
-            // Only the last line of a place moves on: what a crash cut is read again.
-            let is_last = part as usize + 1 == count;
-            let from = Place { origin, offset, next: if is_last { next } else { offset }, part };
-            let line = LogLine { from, agent, entry };
+    fn place(&mut self, origin: Origin, reach: (u64, u64), made: Made, step: &mut Step) {
+        for line in placed(origin, reach, made) {
             self.note(&line);
             step.log.push(line);
         }

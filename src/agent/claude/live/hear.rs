@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::ClaudeAdapter;
 use crate::agent::Step;
 use crate::agent::lines::Line;
-use crate::agent::log::{Entry, Limited, Named, Started, Status};
+use crate::agent::log::{Entry, Limited, Made, Named, Started, Status};
 use crate::model::id::AgentId;
 use crate::model::time::Stamp;
 
@@ -17,9 +17,6 @@ const LONGEST_SUMMARY: usize = 400;
 const LONGEST_ID: usize = 256;
 /// The answers to a request for permission.
 const PERMISSION: [&str; 3] = ["allow", "deny", "allow-for-session"];
-
-/// What was made of one line, and of whom it is.
-type Made = Vec<(Option<AgentId>, Entry)>;
 
 impl ClaudeAdapter {
     /// Takes a line of the stream.

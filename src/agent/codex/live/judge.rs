@@ -1,47 +1,28 @@
 //! How its work is judged: by how its last turn ended, never by the exit code: a server that is told to leave leaves
 //! with 0, whatever became of the work.
 
-use std::collections::VecDeque;
-
 use serde_json::Value;
 
-use crate::agent::log::{Entry, LogLine, Origin, Status};
+use crate::agent::evidence::{Evidence, Verdict};
+use crate::agent::log::{Entry, LogLine, Status};
 use crate::agent::{Cause, End};
-
-/// How many of the last lines of standard error are told with a failure, and how much of each.
-const LAST_LINES: usize = 10;
-const LONGEST_LINE: usize = 500;
 
 /// What is remembered for the verdict.
 #[derive(Debug, Default)]
 pub(super) struct Judge {
-    result: Option<(Status, String)>,
-    last_errors: VecDeque<String>,
+    evidence: Evidence,
     /// Its thread has a name: the prompt may be said.
     has_thread: bool,
-    /// A limit was reached since the last response that came through.
-    is_limited: bool,
     /// Why it makes no sense to wait for it.
     hopeless: Option<String>,
-    unknown: u64,
 }
 
 impl Judge {
     /// Remembers what matters of a line of the log.
     pub fn note(&mut self, line: &LogLine) {
-        match (&line.entry, &line.agent) {
-            (Entry::Result { status, summary }, None) => self.result = Some((*status, summary.clone())),
-            (Entry::Output { text, .. }, _) if line.from.origin == Origin::Err && !text.trim().is_empty() => {
-                self.last_errors.push_back(text.chars().take(LONGEST_LINE).collect());
-                if self.last_errors.len() > LAST_LINES {
-                    self.last_errors.pop_front();
-                }
-            }
-            (Entry::Named(named), None) => self.has_thread |= named.session.is_some(),
-            (Entry::Limited(limited), _) => self.is_limited = limited.until.is_some(),
-            (Entry::Usage(_), _) => self.is_limited = false,
-            (Entry::Unknown { .. }, _) => self.unknown += 1,
-            _ => {}
+        self.evidence.note(line);
+        if let (Entry::Named(named), None) = (&line.entry, &line.agent) {
+            self.has_thread |= named.session.is_some();
         }
     }
 
@@ -57,42 +38,22 @@ impl Judge {
 
     /// Judges.
     pub fn verdict(&self, end: &End, is_cut_off: bool) -> Entry {
-        let (status, error) = self.judged(end, is_cut_off);
-        let error = error.map(|error| match self.unknown {
-            0 => error,
-            count => format!("{error}\n({count} lines of its stream are unknown to this version.)"),
-        });
-        Entry::Ended { status, error }
+        self.evidence.told(Evidence::outright(end).unwrap_or_else(|| self.judged(end, is_cut_off)))
     }
 
-    fn judged(&self, end: &End, is_cut_off: bool) -> (Status, Option<String>) {
-        match (end.cause, &self.result) {
-            (Cause::NeverRan, _) => (Status::FailedForGood, end.error.clone()),
-            (Cause::Lost, _) => (Status::Failed, Some("lost: its host was killed.".into())),
+    fn judged(&self, end: &End, is_cut_off: bool) -> Verdict {
+        match (end.cause, &self.evidence.result) {
             _ if self.hopeless.is_some() => (Status::FailedForGood, self.hopeless.clone()),
             (_, Some((Status::Done, _))) if !is_cut_off => (Status::Done, None),
             (Cause::Order, _) => (Status::Cancelled, None),
-            (Cause::Deadline, _) => (Status::TimedOut, Some("it had run as long as it may.".into())),
-            (Cause::Itself, Some((Status::Done, _))) => {
-                (Status::Failed, Some("it ended while its sub-agents were at work.".into()))
+            (Cause::Deadline, _) => Evidence::too_long(),
+            (_, Some((Status::Done, _))) => Evidence::cut_off(),
+            (_, Some((_, said))) if self.evidence.is_limited => (Status::Limited, Some(said.clone())),
+            (_, Some((status, said))) => (*status, Some(said.clone())),
+            (_, None) => {
+                (Status::Failed, Some(self.evidence.ended("it ended in the middle of its work", end)))
             }
-            (Cause::Itself, Some((_, said))) if self.is_limited => (Status::Limited, Some(said.clone())),
-            (Cause::Itself, Some((status, said))) => (*status, Some(said.clone())),
-            (Cause::Itself, None) => (Status::Failed, Some(self.without_result(end))),
         }
-    }
-
-    fn without_result(&self, end: &End) -> String {
-        let mut told = match (end.code, end.signal) {
-            (Some(code), _) => format!("it ended in the middle of its work, with exit code {code}"),
-            (None, Some(signal)) => format!("it ended in the middle of its work, by signal {signal}"),
-            (None, None) => "it ended in the middle of its work, and nobody saw how".into(),
-        };
-        for line in &self.last_errors {
-            told.push('\n');
-            told.push_str(line);
-        }
-        told
     }
 }
 
