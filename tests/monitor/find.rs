@@ -46,7 +46,7 @@ fn a_filter_goes_with_escape_and_the_selection_stays() {
 fn a_filter_follows_what_changes() {
     let mut deck = Deck::of(fleet());
     deck.press("f").type_in("status:failed").press("enter");
-    deck.tell([super::deck::step("del-audit", "st-2").failed("no")]);
+    deck.tell([step("del-audit", "st-2").failed("no")]);
     assert_eq!(deck.rows(), ["del-audit", "del-audit/st-2", "del-tests", "del-tests/st-2"]);
 }
 
