@@ -77,6 +77,12 @@ impl Deck {
         self.program().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
+    /// Starts a command whose output nobody reads.
+    pub fn spawn_unheard(&self, arguments: &[&str]) -> Child {
+        let (out, err) = (Stdio::null(), Stdio::null());
+        self.program().args(arguments).stdin(Stdio::null()).stdout(out).stderr(err).spawn().unwrap()
+    }
+
     /// Hands over a plan, and returns the delegation's id.
     pub fn plan(&self, plan: &Value) -> String {
         let file = self.path("plan.json");

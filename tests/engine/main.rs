@@ -11,6 +11,7 @@ mod acp;
 mod control;
 mod deck;
 mod escape;
+mod full;
 mod limits;
 mod lines;
 mod nested;

@@ -1,8 +1,13 @@
-//! The long night: a fleet of small delegations, commands at random, the engine and session hosts killed at random, for
-//! as long as one likes. At the end the books balance.
+//! The long night: a fleet of small delegations, commands at random, the engine, session hosts and monitors killed at
+//! random, most of the time on a slow disk, for as long as one likes. At the end the books balance. What a full disk does
+//! is in `full.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use quarterdeck::model::Model;
@@ -10,6 +15,7 @@ use quarterdeck::model::command::{Limits, PauseMode, Spec, StepSpec, Verb};
 use quarterdeck::model::id::DelegationId;
 use quarterdeck::model::key::SourceId;
 use quarterdeck::model::time::Stamp;
+use quarterdeck::model::usage::Count;
 use quarterdeck::source::feed::Feed;
 use quarterdeck::source::follow::Follower;
 use rustix::process::{Pid, Signal, kill_process};
@@ -64,14 +70,49 @@ struct Held {
     delegations: usize,
 }
 
+/// Somebody else who writes to the same disk and has it synced, as fast as it can be: every sync of ours waits for it.
+struct Burden {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Burden {
+    fn on(path: std::path::PathBuf) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let work = move || {
+            let block = vec![b'x'; 8 << 20];
+            while !told.load(Ordering::Relaxed) {
+                fs::write(&path, &block).unwrap();
+                fs::File::open(&path).unwrap().sync_all().unwrap();
+            }
+        };
+        Self { stop, thread: Some(std::thread::spawn(work)) }
+    }
+}
+
+impl Drop for Burden {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
 /// A storm with books.
 struct Soak {
     storm: Storm,
     /// Where in the journal each command's outcome is: the journal itself is compacted meanwhile.
     outcomes: BTreeMap<String, BTreeSet<u64>>,
+    /// Where in the journal the end of each session is that was begun.
+    ends: BTreeMap<String, BTreeSet<u64>>,
+    /// What each message used, in and out.
+    used: BTreeMap<String, [u64; 2]>,
+    /// Monitors that look on: one from the beginning to the end, and others that are killed.
+    monitors: Vec<Child>,
     /// Delegations that have not ended, as far as that was seen.
     open: BTreeSet<DelegationId>,
-    kills: (usize, usize),
+    /// Engines, hosts, monitors.
+    kills: [usize; 3],
 }
 
 impl Soak {
@@ -80,7 +121,9 @@ impl Soak {
         storm.seed = std::env::var("QD_SOAK_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0x5eed);
         fs::write(storm.deck.path("quarterdeck.toml"), FLEET).unwrap();
         storm.deck.ok(&["engine", "start"]);
-        Self { storm, outcomes: BTreeMap::new(), open: BTreeSet::new(), kills: (0, 0) }
+        let monitors = vec![monitor(&storm), monitor(&storm)];
+        let (outcomes, ends, used, open) = Default::default();
+        Self { storm, outcomes, ends, used, monitors, open, kills: [0; 3] }
     }
 
     fn roll(&mut self, below: u64) -> u64 {
@@ -130,15 +173,22 @@ impl Soak {
             0 => {
                 self.storm.deck.crash();
                 self.storm.deck.ok(&["engine", "start"]);
-                self.kills.0 += 1;
+                self.kills[0] += 1;
             }
             1 => {
                 let hosts = self.hosts();
                 if let Some(host) = hosts.first() {
                     // It may have left meanwhile.
                     let _ = kill_process(Pid::from_raw(*host).unwrap(), Signal::KILL);
-                    self.kills.1 += 1;
+                    self.kills[1] += 1;
                 }
+            }
+            2 => {
+                let mut one = self.monitors.pop().unwrap();
+                one.kill().unwrap();
+                one.wait().unwrap();
+                self.monitors.push(monitor(&self.storm));
+                self.kills[2] += 1;
             }
             _ => {}
         }
@@ -164,6 +214,7 @@ impl Soak {
                 let id = data["commandId"].as_str().unwrap().to_owned();
                 self.outcomes.entry(id).or_default().insert(told["seq"].as_u64().unwrap());
             }
+            self.book(kind, &told);
             let Some(id) = data["delegationId"].as_str().map(DelegationId::from) else { continue };
             match kind.strip_prefix("delegation:").unwrap_or(kind) {
                 "completed" | "failed" | "cancelled" | "expired" => self.open.remove(&id),
@@ -171,6 +222,25 @@ impl Soak {
                 "subtask-retried" | "session:intended" => self.open.insert(id),
                 _ => false,
             };
+        }
+    }
+
+    /// Keeps what an event says of sessions and of tokens.
+    fn book(&mut self, kind: &str, told: &Value) {
+        // The head of a segment is no event.
+        let Some(seq) = told["seq"].as_u64() else { return };
+        let data = &told["data"];
+        let session = data["sessionId"].as_str().unwrap_or_default().to_owned();
+        match kind {
+            "session:intended" => drop(self.ends.entry(session).or_default()),
+            "session:ended" | "session:lost" => drop(self.ends.entry(session).or_default().insert(seq)),
+            "delegation:subtask-usage" | "agent:usage" => {
+                let id = data["messageId"].as_str().map_or_else(|| seq.to_string(), str::to_owned);
+                let count = |name: &str| data["usage"][name].as_u64().unwrap_or(0);
+                let known = self.used.entry(id).or_default();
+                *known = [known[0].max(count("input")), known[1].max(count("output"))];
+            }
+            _ => {}
         }
     }
 
@@ -195,7 +265,10 @@ impl Soak {
             all_told && self.open.is_empty()
         });
         wait_until("no host is left", || self.hosts().is_empty());
-        let pid = self.storm.deck.engine_pid();
+        self.held(self.storm.deck.engine_pid())
+    }
+
+    fn held(&self, pid: u32) -> Held {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
         let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         let kib = kib.trim().trim_end_matches(" kB").parse().unwrap();
@@ -225,6 +298,28 @@ impl Soak {
     }
 }
 
+/// Starts a monitor that says every change in a line.
+fn monitor(storm: &Storm) -> Child {
+    storm.deck.spawn_unheard(&["--plain"])
+}
+
+impl Drop for Soak {
+    fn drop(&mut self) {
+        for monitor in &mut self.monitors {
+            let _ = monitor.kill();
+            let _ = monitor.wait();
+        }
+    }
+}
+
+/// What one program holds does not grow, but for what it knows more.
+#[track_caller]
+fn assert_no_growth(early: Held, late: Held) {
+    let more = u64::try_from(late.delegations - early.delegations).unwrap();
+    assert!(late.kib <= early.kib + SLACK_KIB + more * KEPT_KIB, "memory grew: {early:?}, {late:?}");
+    assert!(late.handles <= early.handles + 2, "file handles were left open: {early:?}, {late:?}");
+}
+
 #[test]
 #[ignore = "it takes as long as QD_SOAK_SECONDS says; CONTRIBUTING.md has the command"]
 fn after_a_long_night_the_books_balance() {
@@ -235,27 +330,42 @@ fn after_a_long_night_the_books_balance() {
     soak.storm.deck.crash();
     soak.storm.deck.ok(&["engine", "start"]);
     let early = soak.calm();
+    let watched = soak.held(soak.monitors[0].id());
+    let burden = Burden::on(soak.storm.deck.path("burden"));
     soak.work(begin + span());
+    drop(burden);
     soak.storm.deck.crash();
     soak.storm.deck.ok(&["engine", "start"]);
     let late = soak.calm();
     println!(
-        "{} delegations, {} commands, {} engines and {} hosts killed; {early:?}, {late:?}",
+        "{} delegations, {} commands, {} sessions; {} engines, {} hosts and {} monitors killed; {early:?}, {late:?}",
         soak.storm.delegations.len(),
         soak.storm.commands.len(),
-        soak.kills.0 + 2,
-        soak.kills.1
+        soak.ends.len(),
+        soak.kills[0] + 2,
+        soak.kills[1],
+        soak.kills[2],
     );
     for command in &soak.storm.commands {
         assert_eq!(soak.outcomes[command].len(), 1, "outcomes of {command}");
     }
     assert_eq!(soak.storm.deck.processes(), [], "no process is left");
-    let more = u64::try_from(late.delegations - early.delegations).unwrap();
-    assert!(late.kib <= early.kib + SLACK_KIB + more * KEPT_KIB, "memory grew: {early:?}, {late:?}");
-    assert!(late.handles <= early.handles + 2, "file handles were left open: {early:?}, {late:?}");
-    let (doctor, audit) = (soak.storm.deck.run(&["doctor", "--folder-only"]), soak.audit());
+    for (session, ends) in &soak.ends {
+        assert_eq!(ends.len(), 1, "ends of {session}");
+    }
+    assert!(soak.monitors[0].try_wait().unwrap().is_none(), "the monitor that was left alone is there");
+    assert_no_growth(early, late);
+    assert_no_growth(watched, soak.held(soak.monitors[0].id()));
+    let doctor = soak.storm.deck.run(&["doctor", "--folder-only"]);
     assert!(doctor.status.success(), "{}{}", text(&doctor.stdout), text(&doctor.stderr));
-    assert_eq!(audit, Ok(()));
+    let model = soak.seen();
+    assert_eq!(model.audit(), Ok(()));
+    let booked = soak.used.values().fold([0, 0], |sum, one| [sum[0] + one[0], sum[1] + one[1]]);
+    let shown = [Count::Input, Count::Output].map(|count| {
+        model.roots().filter_map(|root| model.get(root)?.subtree_spend().tokens().get(count)).sum::<u64>()
+    });
+    assert_eq!(shown, booked, "each token once, and none lost");
+    assert!(booked[0] > 0, "something was used");
     for node in soak.storm.deck.nodes() {
         let over = !matches!(node["status"].as_str(), Some("queued" | "running" | "paused" | "unknown"));
         assert!(over, "{node}");
@@ -263,8 +373,8 @@ fn after_a_long_night_the_books_balance() {
 }
 
 impl Soak {
-    /// Reads the folder as a monitor does, and recomputes every invariant of the model.
-    fn audit(&self) -> Result<(), String> {
+    /// Reads the folder as a monitor does.
+    fn seen(&self) -> Model {
         let mut model = Model::default();
         let mut follower = Follower::new(self.storm.folder.clone(), SourceId(0));
         loop {
@@ -272,7 +382,7 @@ impl Soak {
             let more = batch.more;
             let _ = model.apply_all(batch.facts);
             if !more {
-                return model.audit();
+                return model;
             }
         }
     }
