@@ -21,6 +21,7 @@ pub mod key;
 pub mod limits;
 pub mod name;
 pub mod node;
+pub mod packed;
 pub mod pattern;
 pub mod price;
 pub mod record;

@@ -25,6 +25,7 @@ pub mod past;
 pub mod plain;
 pub mod processes;
 mod proofchecker;
+pub mod pulse;
 mod sheet;
 mod shelf;
 pub mod tail;

@@ -5,9 +5,9 @@ mod model_facts;
 use model_facts::{Step, model, steps};
 use proptest::prelude::*;
 use quarterdeck::model::node::Node;
+use quarterdeck::model::tree::ordered::Ordered;
 use quarterdeck::model::tree::sieve::Sieve;
-use quarterdeck::model::tree::sift::{Part, sift, with_ancestors};
-use quarterdeck::model::tree::{Fold, TreeView};
+use quarterdeck::model::tree::{Fold, Row, TreeView};
 use quarterdeck::model::{Model, NodeIx};
 
 /// What a person does with the tree, by a number that picks the node.
@@ -47,7 +47,7 @@ fn carry_out(view: &mut TreeView, model: &Model, touch: Touch) {
 }
 
 /// One row as it is drawn.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 struct Drawn {
     ix: NodeIx,
     lines: String,
@@ -57,6 +57,11 @@ struct Drawn {
 
 /// Every visible row, the simple way.
 fn flatten(view: &TreeView, model: &Model) -> Vec<Drawn> {
+    flatten_below(view, model, &model.roots().collect::<Vec<_>>())
+}
+
+/// Every visible row below these roots.
+fn flatten_below(view: &TreeView, model: &Model, roots: &[NodeIx]) -> Vec<Drawn> {
     fn walk(view: &TreeView, model: &Model, list: &[NodeIx], lines: &str, rows: &mut Vec<Drawn>) {
         for (at, &ix) in list.iter().enumerate() {
             let (tee, line) = if at + 1 == list.len() { ("└", " ") } else { ("├", "│") };
@@ -74,12 +79,42 @@ fn flatten(view: &TreeView, model: &Model) -> Vec<Drawn> {
         }
     }
     let mut rows = Vec::new();
-    walk(view, model, &model.roots().collect::<Vec<_>>(), "", &mut rows);
+    walk(view, model, roots, "", &mut rows);
+    rows
+}
+
+/// Every row of what passes and of what is above it, the simple way.
+fn flatten_passing(model: &Model, passes: &dyn Fn(NodeIx) -> bool) -> Vec<Drawn> {
+    fn shows(model: &Model, ix: NodeIx, passes: &dyn Fn(NodeIx) -> bool) -> bool {
+        model.subtree(ix).any(|(below, _)| passes(below))
+    }
+    fn walk(
+        model: &Model,
+        list: &[NodeIx],
+        lines: &str,
+        passes: &dyn Fn(NodeIx) -> bool,
+        rows: &mut Vec<Drawn>,
+    ) {
+        let list: Vec<NodeIx> = list.iter().copied().filter(|ix| shows(model, *ix, passes)).collect();
+        for (at, &ix) in list.iter().enumerate() {
+            let (tee, line) = if at + 1 == list.len() { ("└", " ") } else { ("├", "│") };
+            let children = model.get(ix).map(Node::children).unwrap_or_default();
+            let has_children = children.iter().any(|child| shows(model, *child, passes));
+            rows.push(Drawn { ix, lines: format!("{lines}{tee}"), has_children, is_open: true });
+            walk(model, children, &format!("{lines}{line}"), passes, rows);
+        }
+    }
+    let mut rows = Vec::new();
+    walk(model, &model.roots().collect::<Vec<_>>(), "", passes, &mut rows);
     rows
 }
 
 fn window(view: &TreeView, model: &Model, offset: usize, height: usize) -> Vec<Drawn> {
-    let rows = view.window(model, offset, height).into_iter();
+    drawn(view.window(model, offset, height))
+}
+
+fn drawn(rows: Vec<Row>) -> Vec<Drawn> {
+    let rows = rows.into_iter();
     rows.map(|row| {
         let above = (0..row.depth).map(|depth| if row.goes_on(depth) { "│" } else { " " });
         let own = if row.is_last() { "└" } else { "├" };
@@ -126,16 +161,55 @@ proptest! {
         while let Some(second) = second.as_mut().filter(|second| second.is_looking()) {
             second.look(&model, slice, |ix| passes(&model, ix));
         }
-        let kept = with_ancestors(&model, |ix| passes(&model, ix));
-        let all = sift(&model, &model.roots().collect::<Vec<_>>(), &Part::Only(&kept));
+        let all = flatten_passing(&model, &|ix| passes(&model, ix));
         for sieve in std::iter::once(&first).chain(&second) {
             prop_assert_eq!(sieve.len(), all.len());
-            prop_assert_eq!(&sieve.window(&model, 0, usize::MAX), &all);
-            let some: Vec<_> = all.iter().skip(offset).take(height).copied().collect();
-            prop_assert_eq!(sieve.window(&model, offset, height), some);
+            prop_assert_eq!(&drawn(sieve.window(&model, 0, usize::MAX)), &all);
+            let some: Vec<Drawn> = all.iter().skip(offset).take(height).cloned().collect();
+            prop_assert_eq!(drawn(sieve.window(&model, offset, height)), some);
             for (ix, _) in model.nodes() {
                 prop_assert_eq!(sieve.row_of(&model, ix), all.iter().position(|row| row.ix == ix));
             }
+        }
+    }
+
+    #[test]
+    fn roots_in_another_order_have_the_same_rows_below_them(
+        steps in steps(60), touches in prop::collection::vec(touch(), 12), open in any::<bool>(),
+        shuffle in any::<u64>(), offset in 0usize..12, height in 0usize..12,
+    ) {
+        let mut model = model();
+        let mut view = TreeView::new(if open { Fold::Open } else { Fold::Closed });
+        for step in steps {
+            let delta = match step {
+                Step::Tell(fact) => model.apply_all([*fact]),
+                Step::Wait(now) => model.advance(now),
+            };
+            view.update(&model, &delta);
+        }
+        let mut roots: Vec<NodeIx> = model.roots().collect();
+        roots.sort_by_key(|root| {
+            let place = model.roots().position(|one| one == *root).unwrap_or(0);
+            shuffle.wrapping_mul(place as u64 + 1) % 7
+        });
+        let mut ordered = Ordered::new(roots.clone(), |root| view.size(root));
+        for touch in touches {
+            carry_out(&mut view, &model, touch);
+            for root in &roots {
+                ordered.resize(*root, view.size(*root));
+            }
+        }
+        let rows = |root, from, count| {
+            let first = view.row_of(&model, root).unwrap();
+            view.window(&model, first + from, count)
+        };
+        let all = flatten_below(&view, &model, &roots);
+        prop_assert_eq!(ordered.len(), all.len());
+        prop_assert_eq!(&drawn(ordered.window(0, usize::MAX, rows)), &all);
+        let part: Vec<Drawn> = all.iter().skip(offset).take(height).cloned().collect();
+        prop_assert_eq!(drawn(ordered.window(offset, height, rows)), part);
+        for root in roots {
+            prop_assert_eq!(ordered.row_of(root), all.iter().position(|row| row.ix == root));
         }
     }
 

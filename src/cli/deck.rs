@@ -37,12 +37,14 @@ use crate::serve::client::Client;
 use crate::source::feed::{Batch, Feed, Following, follow_into};
 use crate::source::follow::Follower;
 use crate::source::plain::{PairIds, Plain};
+use crate::source::pulse::Pulsed;
 use crate::store::folder::StateFolder;
 use outside::Hands;
 pub(super) use outside::{history, newest_first};
 
-/// News that wait while a frame is drawn; a source that is faster waits in turn, and loses nothing.
-const WAITING: usize = 256;
+/// News that wait while a frame is drawn; a source that is faster waits in turn, and loses nothing. Few: what waits is
+/// memory, and a source that waits tells in one go what came meanwhile.
+const WAITING: usize = 16;
 
 #[derive(Debug, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
@@ -233,7 +235,10 @@ impl Deck {
         }
         for one in watched {
             following.push(match &one.place {
-                Whose::Here(folder) => Followed::Here(feed(Follower::new(folder.clone(), one.source), news)?),
+                Whose::Here(folder) => {
+                    let follower = Follower::new(folder.clone(), one.source);
+                    Followed::Here(feed(Pulsed::new(follower, folder.clone(), one.source), news)?)
+                }
                 Whose::Elsewhere(client) => {
                     Followed::Elsewhere(elsewhere::follow(client.clone(), one.source, news.clone())?)
                 }

@@ -168,12 +168,15 @@ pub(super) fn in_lines(
     let (steps, sessions) = (touched.subtasks.len(), touched.sessions.len());
     let counted =
         |count: usize, what: &str| if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") };
-    let mut lines = vec![format!(
-        "{} would touch {} and {}:",
-        command.verb.kind(),
-        counted(steps, "step"),
-        counted(sessions, "running session")
-    )];
+    let kinds = [(steps, "step"), (sessions, "running session")];
+    let some: Vec<String> =
+        kinds.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| counted(count, what)).collect();
+    let verb = command.verb.kind();
+    let mut lines = vec![if some.is_empty() {
+        format!("{verb} would touch nothing.")
+    } else {
+        format!("{verb} would touch {}:", some.join(" and "))
+    }];
     lines.extend(touched.subtasks.iter().map(|(delegation, step)| format!("  {delegation}/{step}")));
     lines.extend(touched.sessions.iter().map(|session| match living(session).as_slice() {
         [] => format!("  {session}"),

@@ -278,7 +278,7 @@ pub const KEYS: &[Key] = &[
         "How long a paused call is held before it is denied; less than the tool gives its hooks.",
     ),
     key("ui.showReasoningPanel", Kind::Switch, "true", "The panel beside the tree is open."),
-    key("ui.expandProgressTree", Kind::Switch, "false", "What is live is unfolded at first."),
+    key("ui.expandProgressTree", Kind::Switch, "false", "What only waits for its turn is unfolded too."),
     key(
         "ui.notificationSound",
         Kind::Switch,

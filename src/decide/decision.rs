@@ -111,7 +111,7 @@ pub fn decide(
         factors: Some(factors),
         factor_contributions: Some(added),
         suggested_pattern: Some(pattern.as_str().into()),
-        metadata: Some(metadata),
+        metadata: Some(metadata.into()),
         ..Decision::default()
     }
 }
@@ -245,9 +245,8 @@ pub fn to_text(decision: &Decision) -> String {
     let told = |number: Option<f64>| number.unwrap_or_default();
     let verdict = if decision.should_delegate == Some(true) { "hand it over" } else { "do it directly" };
     let pattern = decision.suggested_pattern.as_deref().unwrap_or_default();
-    let needed =
-        decision.metadata.as_ref().and_then(|metadata| metadata.pointer("/thresholds/delegationScore"));
-    let needed = needed.and_then(Value::as_f64).unwrap_or_default();
+    let needed = decision.metadata.as_ref().and_then(|it| it.number("/thresholds/delegationScore"));
+    let needed = needed.unwrap_or_default();
     let (score, sure) = (told(decision.score), told(decision.confidence));
     let mut page = format!("{verdict} ({pattern}): score {score}, {needed} is needed; {sure} % sure\n");
     if let Some((is, adds)) = decision.factors.as_ref().zip(decision.factor_contributions.as_ref()) {

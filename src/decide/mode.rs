@@ -130,8 +130,7 @@ pub fn course(wish: &Wish, decision: &Decision) -> Course {
 
 /// Returns a decision's score in words.
 fn score_of(decision: &Decision) -> String {
-    let needed =
-        decision.metadata.as_ref().and_then(|it| it.pointer("/thresholds/delegationScore")?.as_f64());
+    let needed = decision.metadata.as_ref().and_then(|it| it.number("/thresholds/delegationScore"));
     let score = decision.score.unwrap_or_default();
     let is_worth_it = decision.should_delegate == Some(true);
     let pattern = decision.suggested_pattern.as_deref().filter(|_| is_worth_it);
@@ -162,7 +161,7 @@ mod tests {
             confidence: Some(confidence),
             score: Some(if delegates { 66.0 } else { 41.0 }),
             suggested_pattern: Some(if delegates { "parallel" } else { "direct" }.into()),
-            metadata: Some(json!({"thresholds": {"delegationScore": 60.0}})),
+            metadata: Some(json!({"thresholds": {"delegationScore": 60.0}}).into()),
             ..Decision::default()
         }
     }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::event::payload::Budget;
 use super::id::{SubtaskId, TaskId};
+use super::packed::Packed;
 use super::time::Stamp;
 
 /// One proposed or accepted step of a delegation.
@@ -95,7 +96,7 @@ pub struct Decision {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub subtasks: Vec<SubtaskSpec>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<Value>,
+    pub metadata: Option<Packed>,
     /// Why it started by itself, waits for a person, or was not started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub course: Option<String>,

@@ -82,6 +82,8 @@ pub struct Node {
     pub attempt: u32,
     pub attempts: Vec<Attempt>,
     pub max_attempts: Option<u32>,
+    /// How long it should take, in milliseconds; nearly every step is told one.
+    pub estimate_ms: Option<u64>,
     /// The steps that must be done before it.
     pub depends_on: Option<Box<[SubtaskId]>>,
     /// What came back.
@@ -112,7 +114,6 @@ pub struct More {
     pub path: Vec<String>,
     pub depth: Option<u32>,
     pub expected_steps: Option<u32>,
-    pub estimate_ms: Option<u64>,
     pub workspace: Option<Box<str>>,
     /// The work tree of an isolated step.
     pub tree: Option<Box<WorkTree>>,
@@ -348,6 +349,7 @@ impl Node {
             attempt: 0,
             attempts: Vec::new(),
             max_attempts: None,
+            estimate_ms: None,
             depends_on: None,
             outcome: None,
             status: Status::Unknown,

@@ -250,6 +250,7 @@ fn record(model: &Model, node: &Node) -> Record {
         keys: node.keys.clone(),
         attempts: node.attempts.clone(),
         max_attempts: node.max_attempts,
+        estimated_duration: node.estimate_ms,
         dependencies: node.depends_on.as_deref().unwrap_or_default().to_vec(),
         result: node.outcome.clone(),
         usage: node.spent.iter().map(usage_record).collect(),
@@ -266,7 +267,6 @@ fn record_more(record: &mut Record, node: &Node) {
     record.path.clone_from(&more.path);
     record.depth = more.depth;
     record.subtask_count = more.expected_steps;
-    record.estimated_duration = more.estimate_ms;
     record.workspace.clone_from(&more.workspace);
     record.tree.clone_from(&more.tree);
     record.command.clone_from(&more.command);

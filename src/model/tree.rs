@@ -6,8 +6,8 @@
 //! depth, and a change costs what changed and the depth. Nothing here recurses: a hostile file may hang
 //! a hundred thousand nodes in one chain.
 
+pub mod ordered;
 pub mod sieve;
-pub mod sift;
 
 use std::collections::{HashMap, HashSet};
 
@@ -59,6 +59,13 @@ impl Row {
     pub fn goes_on(&self, depth: usize) -> bool {
         let up = self.depth.checked_sub(depth).and_then(|up| u32::try_from(up).ok());
         up.and_then(|up| self.guides.checked_shr(up)).is_some_and(|guides| guides & 1 == 1)
+    }
+
+    /// Returns the same row below a root that others follow, or none.
+    fn below_root(mut self, is_followed: bool) -> Self {
+        let bit = u32::try_from(self.depth).ok().and_then(|depth| 1u64.checked_shl(depth)).unwrap_or(0);
+        self.guides = if is_followed { self.guides | bit } else { self.guides & !bit };
+        self
     }
 }
 
@@ -239,7 +246,7 @@ impl TreeView {
     }
 
     /// Returns how many rows a node takes with all that is shown below it.
-    fn size(&self, ix: NodeIx) -> usize {
+    pub fn size(&self, ix: NodeIx) -> usize {
         1 + self.lists.get(&ix).map_or(0, Sizes::total)
     }
 

@@ -11,6 +11,7 @@ pub mod folds;
 pub mod leave;
 pub mod log;
 pub mod needs;
+pub mod order;
 pub mod overview;
 pub mod past;
 pub mod run;

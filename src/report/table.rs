@@ -3,7 +3,7 @@
 use crate::model::node::Node;
 use crate::model::text as clean;
 use crate::model::time::Stamp;
-use crate::model::usage::Basis;
+use crate::model::usage::{Basis, Spend};
 use crate::model::{Model, NodeIx};
 
 /// A table: the names of its columns, and its rows.
@@ -45,8 +45,7 @@ fn row(model: &Model, node: &Node) -> Vec<String> {
     let moment = |at: Option<Stamp>| at.map(|at| at.to_string()).unwrap_or_default();
     let took = node.clocks.started.zip(node.clocks.ended).map(|(from, to)| to.since(from).as_secs());
     let spend = node.subtree_spend();
-    let tokens = spend.tokens();
-    vec![
+    let mut row = vec![
         text(Some(&id(node))),
         text(Some(&parent)),
         node.kind.as_str().into(),
@@ -60,17 +59,23 @@ fn row(model: &Model, node: &Node) -> Vec<String> {
         moment(node.clocks.started),
         moment(node.clocks.ended),
         took.map(|seconds| seconds.to_string()).unwrap_or_default(),
+    ];
+    row.extend(spent(&spend));
+    row
+}
+
+/// Returns the cells of what was spent: tokens, dollars, and how much of the cost that is.
+pub fn spent(spend: &Spend) -> [String; 3] {
+    let tokens = spend.tokens();
+    let (cost, basis) = match spend.basis() {
+        Basis::Whole => (true, "whole"),
+        Basis::Partial => (true, "at least"),
+        Basis::NoPrice => (false, "no price"),
+        Basis::Nothing => (false, ""),
+    };
+    [
         if tokens.is_known() { tokens.total().to_string() } else { String::new() },
-        match spend.basis() {
-            Basis::Whole | Basis::Partial => format!("{:.6}", spend.cost.dollars()),
-            Basis::Nothing | Basis::NoPrice => String::new(),
-        },
-        match spend.basis() {
-            Basis::Whole => "whole",
-            Basis::Partial => "at least",
-            Basis::NoPrice => "no price",
-            Basis::Nothing => "",
-        }
-        .into(),
+        if cost { format!("{:.6}", spend.cost.dollars()) } else { String::new() },
+        basis.into(),
     ]
 }

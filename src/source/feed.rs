@@ -1,5 +1,5 @@
 //! What every source can do: be asked what is new, and say what to watch. A thread asks it when the watch
-//! rings, and at least once a second: some file systems tell nothing.
+//! rings, and now and then anyway: some file systems tell nothing.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,8 +12,16 @@ use super::watch::{Bell, Watch};
 use crate::model::fact::Fact;
 use crate::model::time::Stamp;
 
-/// The safety net under the watch.
+/// The safety net under the watch, while something happens.
 pub const POLL: Duration = Duration::from_secs(1);
+/// The same while nothing does: each look that finds nothing doubles the wait, up to this.
+pub const SLOWEST: Duration = Duration::from_secs(4);
+
+/// Returns how long to wait for the watch after having waited so long: as long again if nothing came of it.
+fn next_wait(waited: Duration, is_quiet: bool, can_watch: bool) -> Duration {
+    // Where the system cannot watch, the poll is all there is.
+    if is_quiet && can_watch { (waited * 2).clamp(POLL, SLOWEST) } else { POLL }
+}
 
 /// Facts that belong together.
 #[derive(Debug, Default)]
@@ -82,7 +90,7 @@ pub fn follow_into(
     let bell = watch.bell();
     let stopped = Arc::clone(&stop);
     let thread = thread::Builder::new().name("follow".into()).spawn(move || {
-        let mut is_read = false;
+        let (mut is_read, mut wait, mut has_rung) = (false, POLL, true);
         while !stopped.load(Ordering::Relaxed) {
             // Watching before reading: what changes in between rings.
             feed.attend(&mut watch);
@@ -91,11 +99,12 @@ pub fn follow_into(
             // That there is nothing is news too, once: somebody waits for all to be read.
             let is_news = !batch.facts.is_empty() || !(more || is_read);
             is_read |= !more;
+            wait = next_wait(wait, !is_news && !has_rung, watch.trouble().is_none());
             if is_news && !tell(batch) {
                 return;
             }
             if !more {
-                watch.wait(POLL);
+                has_rung = watch.wait(wait);
             }
         }
     })?;
@@ -110,5 +119,21 @@ impl Drop for Following {
             // One that still waits for a full channel ends when the receiver is dropped.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_poll_is_slow_only_while_nothing_happens_and_the_watch_works() {
+        let quiet: Vec<u64> = std::iter::successors(Some(POLL), |wait| Some(next_wait(*wait, true, true)))
+            .map(|wait| wait.as_secs())
+            .take(4)
+            .collect();
+        assert_eq!(quiet, [1, 2, 4, 4]);
+        assert_eq!(next_wait(SLOWEST, false, true), POLL);
+        assert_eq!(next_wait(SLOWEST, true, false), POLL);
     }
 }

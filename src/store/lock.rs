@@ -82,7 +82,29 @@ impl Lock {
 
 /// Returns who wrote the lock file, if that process is still there.
 pub fn holder(disk: &dyn Disk, folder: &StateFolder) -> Option<Holder> {
+    written(disk, folder).filter(Holder::is_alive)
+}
+
+/// What the lock file says of the engine that took it last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pulse {
+    Alive,
+    /// Its process is not there any more.
+    Gone,
+    Unknown,
+}
+
+/// Returns whether who wrote the lock file is still there.
+pub fn pulse(disk: &dyn Disk, folder: &StateFolder) -> Pulse {
+    match written(disk, folder).as_ref().map(Holder::is_alive) {
+        Some(true) => Pulse::Alive,
+        Some(false) => Pulse::Gone,
+        None => Pulse::Unknown,
+    }
+}
+
+fn written(disk: &dyn Disk, folder: &StateFolder) -> Option<Holder> {
     // While it is being written it may be missing, empty or half: all mean that it is not known yet.
     let content = read(disk, &folder.engine_lock()).ok()?;
-    serde_json::from_slice::<Holder>(&content).ok().filter(Holder::is_alive)
+    serde_json::from_slice(&content).ok()
 }

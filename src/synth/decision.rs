@@ -33,7 +33,7 @@ pub fn decision(pattern: &str, steps: usize, seed: u64) -> Decision {
         factor_contributions: Some(added),
         suggested_pattern: Some(pattern.into()),
         reasoning: Some(reasoning(pattern).into()),
-        metadata: Some(serde_json::json!({ "threshold": THRESHOLD })),
+        metadata: Some(serde_json::json!({ "threshold": THRESHOLD }).into()),
         ..Decision::default()
     }
 }

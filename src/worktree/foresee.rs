@@ -86,6 +86,8 @@ impl Foreseen {
         match self.cannot.as_slice() {
             [] => Some("nothing of it has begun, so there is nothing to undo".into()),
             [(which, why)] => Some(format!("{}/{}: {why}", which.delegation, which.step)),
+            // What holds for all is said once.
+            [(_, why), others @ ..] if others.iter().all(|(_, other)| other == why) => Some(why.clone()),
             several => {
                 let lines = several.iter().map(|(which, why)| format!("{}: {why}", which.step));
                 Some(lines.collect::<Vec<_>>().join("\n"))

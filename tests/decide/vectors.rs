@@ -83,7 +83,7 @@ fn subtasks_and_reasoning_are_left_out_on_request() {
     let options = Options { include_subtasks: false, include_reasoning: false, ..Options::default() };
     let decision = decide(&Task::read(&task).unwrap(), None, options, &Settings::default(), now());
     assert_eq!((decision.subtasks.len(), decision.reasoning.as_deref()), (0, None));
-    assert!(decision.metadata.unwrap().get("patternReasons").is_none());
+    assert!(decision.metadata.unwrap().value().get("patternReasons").is_none());
     assert_eq!(decision.score, Some(66.0));
 }
 

@@ -61,11 +61,13 @@ fn ids(spec: &Spec) -> Vec<&str> {
 #[test]
 fn what_is_filled_in_is_planned_and_nothing_of_it_begins() {
     let mut deck = deck();
-    deck.press("D").type_in("write tests").press("tab down tab").type_in("codex").press("tab").type_in("2");
+    deck.press("D").type_in("write tests").press("tab down tab").type_in("codex");
+    deck.press("tab").type_in("opus").press("tab").type_in("2");
     deck.press("tab tab").type_in("3").press("tab").type_in("50k").press("enter");
     let handover = Handover {
         text: "write tests".into(),
         agent: Some("codex".into()),
+        model: Some("opus".into()),
         pattern: Some("parallel".into()),
         agents: Some(2),
         rounds: None,
@@ -92,7 +94,7 @@ fn a_wrong_limit_is_named_and_nothing_is_asked(
     #[case] why: &str,
 ) {
     let mut deck = deck();
-    deck.press("D").type_in("x").press("tab tab tab").type_in(agents).press("tab tab").type_in(depth);
+    deck.press("D").type_in("x").press("tab tab tab tab").type_in(agents).press("tab tab").type_in(depth);
     deck.press("tab").type_in(budget).press("enter");
     assert!(deck.asked_plans().is_empty());
     assert_eq!(deck.said(), why);
@@ -119,7 +121,7 @@ fn the_decision_and_the_plan_are_shown_before_anything_begins() {
         "4 steps",
         "split by rules",
         "Design the async database schema",
-        "after st-1",
+        "2. Implement the API after the schema  after 1",
         "at most 2 at once, 50.0K tokens",
     ] {
         assert!(text.contains(part), "{part:?} is not in\n{text}");
@@ -238,6 +240,7 @@ fn what_could_not_be_delegated_comes_back_as_it_was_filled_in() {
     deck.app.ui.agents = vec!["simulated".into()];
     let handover = Handover {
         text: "write tests".into(),
+        model: Some("opus".into()),
         agent: Some("simulated".into()),
         pattern: Some("sequential".into()),
         agents: Some(3),

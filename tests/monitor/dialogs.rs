@@ -121,7 +121,7 @@ fn a_tall_form_scrolls_by_pages_and_comes_back_to_the_field_that_has_the_keys() 
     let second = deck.text(60, 12);
     assert_ne!(second, first);
     assert!(second.contains("parallel"), "{second}");
-    deck.press("tab tab tab");
+    deck.press("tab tab tab tab");
     assert!(deck.text(60, 12).contains("how many work side by side"));
 }
 
@@ -442,7 +442,7 @@ fn what_needs_me_lists_the_steps_of_a_proposal() {
         Deck::of([delegation("del-q").titled("plan").is("offered").proposes_with(80.0, &["one", "two"])]);
     deck.press("2");
     let text = deck.text(120, 40);
-    assert!(text.contains("proposes 2 steps, score 80") && text.contains("☐ two  claude  ~2m00s"), "{text}");
+    assert!(text.contains("proposes 2 steps, score 80") && text.contains("· two  claude  ~2m00s"), "{text}");
 }
 
 #[test]
@@ -461,4 +461,39 @@ fn a_step_without_what_comes_before_it_is_named() {
     assert!(deck.text(120, 40).contains("without what comes before: st-2"));
     deck.press("down space");
     assert!(!deck.text(120, 40).contains("without what comes before"));
+}
+
+#[test]
+fn what_is_over_is_not_counted_as_live_and_a_step_that_never_ran_has_spent_nothing() {
+    let mut deck = Deck::of([
+        delegation("del-a").titled("a").is("running"),
+        step("del-a", "st-1").titled("one").failed("broken").spent(2_000, 0.5),
+        step("del-a", "st-2").titled("two").is("queued"),
+    ]);
+    deck.press("g j R");
+    let text = deck.text(120, 40);
+    assert!(text.contains("Nothing of it is live any more; spent so far 2.0K tokens, $0.50."), "{text}");
+    deck.press("esc j c");
+    let text = deck.text(120, 40);
+    assert!(
+        text.contains("1 live with all below, no agent at work; nothing is known to be spent."),
+        "{text}"
+    );
+}
+
+#[test]
+fn why_names_other_steps_by_their_titles() {
+    let mut deck = Deck::of([
+        delegation("del-a").titled("a").is("running"),
+        step("del-a", "st-1").titled("Plan").is("running"),
+        step("del-a", "st-2").titled("Do").is("queued").after(&["st-1"]),
+    ]);
+    deck.press("G w");
+    assert!(deck.text(120, 40).contains("It comes after Plan (st-1)."), "{}", deck.text(120, 40));
+    let Some(Effect::Explain { ticket, .. }) = deck.effects.last() else { panic!("{:?}", deck.effects) };
+    let lines = vec!["del-a/st-2: waits for st-1; 5m of its time".into(), "del-a/st-1: runs".into()];
+    deck.news(News::Explained { ticket: *ticket, lines });
+    let text = deck.text(120, 40);
+    assert!(text.contains("│ waits for Plan (st-1); 5m of its time"), "{text}");
+    assert!(text.contains("│ Plan (st-1): runs"), "{text}");
 }

@@ -1,8 +1,13 @@
 //! Export: the form asks in which form, and the file holds what was on screen.
 
+use quarterdeck::model::usage::{Count, Spend, Tokens, Usd};
 use quarterdeck::monitor::app::effect::{Effect, News, PastEntry};
 
 use super::deck::{Deck, ago, fleet};
+
+fn spend(dollars: f64) -> Spend {
+    Spend::message(Tokens::default().with(Count::Input, 1234), Some(Usd::from_dollars(dollars)))
+}
 
 fn entry(id: &str, title: &str, status: &str, cost: Option<f64>) -> PastEntry {
     PastEntry {
@@ -13,8 +18,7 @@ fn entry(id: &str, title: &str, status: &str, cost: Option<f64>) -> PastEntry {
         agent: Some("codex".into()),
         started: Some(ago(90_000)),
         ended: Some(ago(89_000)),
-        tokens: cost.map(|_| 1234),
-        cost,
+        spend: cost.map(spend).unwrap_or_default(),
         steps: 3,
         record: format!("{{\"id\":\"{id}\"}}").into(),
     }
@@ -33,6 +37,19 @@ pub fn with_history() -> Deck {
     deck.news(News::History { ticket, entries, trouble: None });
     deck.effects.clear();
     deck
+}
+
+#[test]
+fn a_cost_of_which_only_part_is_known_is_a_lower_bound() {
+    let mut deck = with_history();
+    let mut partly = entry("del-4", "Half priced", "done", Some(0.5));
+    partly.spend.add(&Spend::message(Tokens::default().with(Count::Input, 10), None));
+    let ticket = deck.app.ui.past.ticket;
+    deck.news(News::History { ticket, entries: vec![partly], trouble: None });
+    assert!(deck.text(120, 40).contains("≥$0.50"), "{}", deck.text(120, 40));
+    deck.press("x down enter");
+    let (_, text) = exported(&mut deck);
+    assert!(text.contains("1244,0.500000,at least"), "{text}");
 }
 
 fn exported(deck: &mut Deck) -> (String, String) {
@@ -56,7 +73,9 @@ fn the_history_is_written_as_json_csv_or_markdown() {
     assert_eq!(name, "quarterdeck-history.csv");
     let lines: Vec<&str> = text.split("\r\n").collect();
     assert!(
-        lines[0].starts_with("id,title,status,pattern,agent,started,ended,seconds,steps,tokens,cost_usd")
+        lines[0].starts_with(
+            "id,title,status,pattern,agent,started,ended,seconds,steps,tokens,cost_usd,cost_basis"
+        )
     );
     assert!(lines[2].starts_with("del-2,'=cmd|' /C calc'!A1,failed"), "no formula: {}", lines[2]);
     assert!(lines[3].starts_with("del-3,\"Move, then \"\"fix\"\" | paint\",done"), "{}", lines[3]);
@@ -66,7 +85,7 @@ fn the_history_is_written_as_json_csv_or_markdown() {
     assert_eq!(name, "quarterdeck-history.md");
     assert!(text.contains("Move, then \"fix\" \\| paint"), "{text}");
     let pipes = |line: &str| line.replace("\\|", "").matches('|').count();
-    assert!(text.lines().all(|line| pipes(line) == 12), "every row has its eleven cells: {text}");
+    assert!(text.lines().all(|line| pipes(line) == 13), "every row has its twelve cells: {text}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use quarterdeck::monitor::app::search::{SLICE, Search, Wanted};
 use quarterdeck::monitor::app::ui::Sort;
 use rstest::rstest;
 
-use super::deck::{Deck, delegation, fleet};
+use super::deck::{Deck, delegation, fleet, step};
 
 #[rstest]
 #[case("status:failed", &["del-tests", "del-tests/st-2"])]
@@ -46,7 +46,7 @@ fn a_filter_goes_with_escape_and_the_selection_stays() {
 fn a_filter_follows_what_changes() {
     let mut deck = Deck::of(fleet());
     deck.press("f").type_in("status:failed").press("enter");
-    deck.tell([super::deck::step("del-audit", "st-2").failed("no")]);
+    deck.tell([step("del-audit", "st-2").failed("no")]);
     assert_eq!(deck.rows(), ["del-audit", "del-audit/st-2", "del-tests", "del-tests/st-2"]);
 }
 
@@ -178,6 +178,28 @@ fn what_is_sorted_by_state_begins_with_what_needs_somebody() {
     let mut deck = Deck::of(fleet());
     deck.press("o");
     assert_eq!(deck.rows().last().unwrap(), "del-old", "what is over comes last");
+}
+
+#[test]
+fn what_is_sorted_stays_so_as_things_change_and_a_filter_keeps_the_order() {
+    let mut deck = Deck::of(fleet());
+    deck.press("o o o");
+    let cheap = deck.rows().last().unwrap().clone();
+    deck.tell([delegation(&cheap).spent(9, 99.0), delegation("del-new").titled("new").spent(9, 50.0)]);
+    assert_eq!(deck.rows()[..2], [cheap.clone(), "del-new".to_owned()]);
+    deck.tell([step("del-new", "st-1").titled("below").is("running").spent(9, 70.0)]);
+    assert_eq!(deck.rows()[..2], ["del-new", "del-new/st-1"]);
+    // The same order as one that is made of everything at once.
+    let kept = deck.rows();
+    deck.press("o o o o o");
+    assert_eq!(deck.app.ui.sort, Sort::Cost);
+    assert_eq!(deck.rows(), kept);
+    deck.press("f").type_in("cost>0.5").press("enter");
+    assert_eq!(deck.rows(), ["del-new", "del-new/st-1", &*cheap, "del-tests", "del-tests/st-2"]);
+    deck.tell([delegation("del-new").is("done")]);
+    deck.press("esc G");
+    assert_eq!(deck.selected().as_ref(), deck.rows().last());
+    assert_eq!(deck.rows().len(), kept.len() - 1, "what is done folded meanwhile, all else is as it was");
 }
 
 /// A monitor with so many delegations that no single turn looks at them all.

@@ -1,13 +1,15 @@
 //! What a node really does: what turns, what stands, what is promised, and that nothing is drawn for nothing.
 
+use std::time::Duration;
+
 use quarterdeck::model::NodeIx;
-use quarterdeck::model::fact::{NodeFact, StatusReport};
+use quarterdeck::model::fact::{Clock, NodeFact, StatusReport};
 use quarterdeck::model::key::NodeKey;
 use quarterdeck::model::status::StatusWord;
 use quarterdeck::model::words::Field;
 use quarterdeck::monitor::app::stance::Stance;
 
-use super::deck::{Deck, Telling, ago, delegation, fleet, foreign, session, step};
+use super::deck::{Deck, Telling, ago, delegation, fleet, foreign, now, session, step};
 
 fn ix(deck: &Deck, id: &str, step: Option<&str>) -> NodeIx {
     let key = match step {
@@ -192,4 +194,22 @@ fn a_result_that_nothing_speaks_for_is_said_to_be_not_rated() {
     deck.tell([step("del-audit", "st-1").and(NodeFact::Quality(85.0))]);
     let text = deck.text(160, 40);
     assert!(text.contains("85") && !text.contains("not rated"), "{text}");
+}
+
+#[test]
+fn a_screen_on_which_nothing_can_change_by_itself_is_left_alone() {
+    let seconds = |deck: &mut Deck| {
+        deck.text(120, 40);
+        deck.app.patience(deck.clock).as_secs()
+    };
+    let mut deck = Deck::of([delegation("del-a").titled("a").is("done")]);
+    deck.app.ui.toasts.clear();
+    assert_eq!(seconds(&mut deck), 60);
+    // An offer that lapses is the next thing that happens.
+    let offer = delegation("del-b").titled("b").is("offered");
+    deck.tell([offer.at(now(), NodeFact::Clock(Clock::AcceptBy, now().plus(Duration::from_secs(7))))]);
+    let waits = seconds(&mut deck);
+    assert!((1..=7).contains(&waits), "{waits}");
+    deck.tell([delegation("del-c").titled("c").is("running")]);
+    assert_eq!(seconds(&mut deck), 0, "what works moves");
 }

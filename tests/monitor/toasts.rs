@@ -1,6 +1,8 @@
 //! What is said in passing: read, and in nobody's way.
 
-use super::deck::{Deck, fleet};
+use quarterdeck::model::fact::{Fact, SourceFact, SourceState};
+
+use super::deck::{Deck, ENGINE, fleet};
 
 /// Returns the lines of the screen but the two at its foot, where news may stand.
 fn above(text: &str) -> Vec<&str> {
@@ -56,4 +58,23 @@ fn why_something_cannot_be_done_is_not_cut() {
         "Cannot skip: it is one of the steps that all the others of this delegation wait for, so retry.";
     deck.app.ui.say(why, true, deck.clock);
     assert!(deck.text(120, 40).contains(why));
+}
+
+#[test]
+fn news_leaves_no_half_of_what_is_said_of_the_sources() {
+    let mut deck = Deck::of(fleet());
+    let trouble =
+        SourceState::Corrupt { since: deck.clock, what: "it is no registry of sessions at all".into() };
+    deck.facts(vec![Fact::source(ENGINE, SourceFact::State(trouble))]);
+    let last = |deck: &mut Deck| deck.text(120, 14).lines().nth(12).unwrap().to_owned();
+    assert!(last(&mut deck).contains("cannot be read since"), "{}", last(&mut deck));
+    deck.app.ui.say(
+        "Cannot pause: told by somebody who takes no commands from here, at all.",
+        true,
+        deck.clock,
+    );
+    let line = last(&mut deck);
+    assert!(line.contains("from here, at all.  ") && line.trim_end().ends_with('…'), "{line}");
+    let (_, beside) = line.split_once("at all.").unwrap();
+    assert!(beside.trim_start().starts_with("engine"), "it begins with its beginning: {line}");
 }

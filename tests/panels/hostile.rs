@@ -66,7 +66,7 @@ fn hostile(text: &str) -> Deck {
         suggested_pattern: own(),
         reasoning: own(),
         hints: vec![text.to_owned()],
-        metadata: Some(json!({"patternReasons": [text]})),
+        metadata: Some(json!({"patternReasons": [text]}).into()),
         ..Decision::default()
     };
     let artifact = Artifact { kind: own(), path: own(), summary: own(), ..Artifact::default() };

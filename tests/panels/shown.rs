@@ -50,7 +50,7 @@ fn decision() -> Decision {
         reasoning: Some("Complexity is high. The steps depend on each other.".into()),
         hints: vec!["Keep the order of the steps.".into()],
         metadata: Some(
-            json!({"thresholds": {"delegationScore": 60}, "patternReasons": ["then, after, before"]}),
+            json!({"thresholds": {"delegationScore": 60}, "patternReasons": ["then, after, before"]}).into(),
         ),
         ..Decision::default()
     }

@@ -68,6 +68,7 @@ impl Turn<'_> {
                     rounds: wanted.rounds,
                     depth: wanted.depth,
                     budget: wanted.budget,
+                    ..Handover::default()
                 },
             ),
             Some(Slash::Direct { task, agent }) => {

@@ -103,8 +103,7 @@ impl Hands {
     fn send(&self, source: SourceId, command: Command) {
         let Some(whose) = self.whose(source) else {
             let why = "the folder of its engine is not known here".to_owned();
-            let _ = self.news.try_send(News::NotSent { command: Box::new(command), why });
-            return;
+            return self.spawn(move |_| News::NotSent { command: Box::new(command), why });
         };
         self.spawn(move |news| {
             let told = news.clone();
@@ -399,8 +398,6 @@ pub(in crate::cli) fn newest_first(records: &[Record]) -> Vec<PastEntry> {
 fn past_entry(record: &Record) -> PastEntry {
     let (model, ix) = crate::model::record::restore::alone(record);
     let node = ix.and_then(|ix| model.get(ix));
-    let spend = node.map(crate::model::node::Node::subtree_spend);
-    let basis = spend.map(|spend| spend.basis());
     PastEntry {
         id: record.delegation_id.as_ref().map(ToString::to_string).unwrap_or_default(),
         title: node.map(crate::report::text::title).unwrap_or_default(),
@@ -412,13 +409,7 @@ fn past_entry(record: &Record) -> PastEntry {
         }),
         started: node.and_then(|node| node.clocks.started),
         ended: node.and_then(|node| node.clocks.ended),
-        tokens: spend
-            .map(|spend| spend.tokens())
-            .filter(crate::model::usage::Tokens::is_known)
-            .map(|sum| sum.total()),
-        cost: spend
-            .filter(|_| basis == Some(crate::model::usage::Basis::Whole))
-            .map(|spend| spend.cost.dollars()),
+        spend: node.map(crate::model::node::Node::subtree_spend).unwrap_or_default(),
         steps: node.map_or(0, |node| node.children().len()),
         record: serde_json::to_string(record).unwrap_or_default().into(),
     }

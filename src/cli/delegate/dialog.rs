@@ -34,6 +34,7 @@ pub(in crate::cli) fn plan(
     let settings = desk.settings(task.as_ref());
     let mut spec = desk.weighed(&wish, task.as_ref())?;
     assign_named(&wish.cast, &mut spec);
+    with_model(handover, &mut spec);
     spec.propose |= task.is_some() && settings.switch("subtaskApproval");
     spec.task_id = task.map(|task| task.id.into());
     limit(handover, &mut spec.limits);
@@ -57,6 +58,7 @@ pub(in crate::cli) fn plan_of(handover: &Handover, decision: Decision) -> Result
         ..Spec::default()
     };
     assign_named(&wanted.cast, &mut spec);
+    with_model(handover, &mut spec);
     limit(handover, &mut spec.limits);
     Ok(Planned { spec, ..Planned::default() })
 }
@@ -73,6 +75,13 @@ fn assign_named(cast: &Cast, spec: &mut Spec) {
     if !spec.pattern.is_woven() && !cast.agents.is_empty() {
         spec.subtasks.iter_mut().for_each(|step| step.agent = None);
         cast.assign(&mut spec.subtasks);
+    }
+}
+
+/// The model that is named is everybody's, whatever the plan says.
+fn with_model(handover: &Handover, spec: &mut Spec) {
+    for step in &mut spec.subtasks {
+        step.model = handover.model.clone().or(step.model.take());
     }
 }
 

@@ -54,9 +54,11 @@ impl MadeUp {
             return Some(News::Foreseen { ticket, told: Ok(told.into()) });
         }
         if let Effect::Explain { ticket, target } = &effect {
-            let step = target.step.as_ref()?;
-            let why = self.kernel.explain(&target.delegation, step, self.now)?;
-            let lines = vec![format!("{}/{step}: {why}", target.delegation)];
+            let id = &target.delegation;
+            let steps = self.kernel.delegations().get(id)?.tasks.iter().map(|task| &task.spec.id);
+            let steps = steps.filter(|step| target.step.as_ref().is_none_or(|wanted| wanted == *step));
+            let why = |step| Some(format!("{id}/{step}: {}", self.kernel.explain(id, step, self.now)?));
+            let lines = steps.filter_map(why).collect();
             return Some(News::Explained { ticket: *ticket, lines });
         }
         let Effect::Preview { ticket, commands } = effect else { return None };

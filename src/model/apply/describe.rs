@@ -61,6 +61,7 @@ impl Model {
         }
         changed |= set(&mut node.title, told.title.as_deref().map(text::line));
         changed |= set(&mut node.max_attempts, told.max_attempts);
+        changed |= set(&mut node.estimate_ms, told.estimate_ms);
         if let Some(on) = depends_on {
             changed |= node.depends_on != on;
             node.depends_on = on;
@@ -250,7 +251,6 @@ fn has_more(told: &Description) -> bool {
         || told.path.is_some()
         || told.depth.is_some()
         || told.expected_steps.is_some()
-        || told.estimate_ms.is_some()
         || told.workspace.is_some()
         || told.command.is_some()
 }
@@ -259,7 +259,6 @@ fn describe_more(more: &mut More, told: Description) -> bool {
     let mut changed = set(&mut more.task, told.task);
     changed |= set(&mut more.depth, told.depth);
     changed |= set(&mut more.expected_steps, told.expected_steps);
-    changed |= set(&mut more.estimate_ms, told.estimate_ms);
     changed |= set(&mut more.workspace, told.workspace.as_deref().map(text::line));
     changed |= set(&mut more.command, told.command.as_deref().map(text::line));
     if let Some(path) = told.path {

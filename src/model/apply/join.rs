@@ -87,6 +87,7 @@ impl Model {
         fill(&mut node.next_action, gone.next_action);
         fill(&mut node.outcome, gone.outcome);
         fill(&mut node.max_attempts, gone.max_attempts);
+        fill(&mut node.estimate_ms, gone.estimate_ms);
         fill(&mut node.depends_on, gone.depends_on);
         for claim in gone.claims {
             match node.claims.iter_mut().find(|known| known.source == claim.source) {
@@ -155,7 +156,6 @@ fn absorb_more(mine: &mut More, other: More) {
     fill(&mut mine.task, other.task);
     fill(&mut mine.depth, other.depth);
     fill(&mut mine.expected_steps, other.expected_steps);
-    fill(&mut mine.estimate_ms, other.estimate_ms);
     fill(&mut mine.workspace, other.workspace);
     fill(&mut mine.tree, other.tree);
     fill(&mut mine.command, other.command);

@@ -161,7 +161,7 @@ impl Sieve {
     }
 
     /// Returns how many rows a node takes with all that shows below it.
-    fn size(&self, ix: NodeIx) -> usize {
+    pub fn size(&self, ix: NodeIx) -> usize {
         let below = self.lists.get(&ix).map_or(0, Sizes::total);
         if below > 0 || self.passing.contains(&ix) { below + 1 } else { 0 }
     }

@@ -15,6 +15,7 @@ use crate::model::command::{Command, Spec};
 use crate::model::id::{AgentId, CommandId, SessionId};
 use crate::model::key::SourceId;
 use crate::model::time::Stamp;
+use crate::model::usage::Spend;
 use crate::monitor::term::ground::Ground;
 use crate::source::feed::Batch;
 
@@ -145,6 +146,8 @@ pub enum Effect {
 pub struct Handover {
     pub text: String,
     pub agent: Option<String>,
+    /// The model of its agents, instead of their own.
+    pub model: Option<String>,
     pub pattern: Option<String>,
     pub agents: Option<u32>,
     /// How many rounds a debate or a review has.
@@ -239,8 +242,8 @@ pub struct PastEntry {
     pub agent: Option<String>,
     pub started: Option<Stamp>,
     pub ended: Option<Stamp>,
-    pub tokens: Option<u64>,
-    pub cost: Option<f64>,
+    /// What it spent with all below it.
+    pub spend: Spend,
     pub steps: usize,
     /// The whole record, for export.
     pub record: Arc<str>,

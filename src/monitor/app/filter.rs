@@ -113,10 +113,13 @@ impl Part {
             Self::Agent(wanted) => has(agent, wanted),
             Self::Pattern(pattern) => has(entry.pattern.as_deref().unwrap_or_default(), pattern),
             Self::Kind(kind) => "delegation".starts_with(kind.as_str()),
-            Self::Cost(compare, limit) => entry.cost.is_some_and(|cost| compare.holds(cost, *limit)),
+            Self::Cost(compare, limit) => {
+                entry.spend.priced > 0 && compare.holds(entry.spend.cost.dollars(), *limit)
+            }
             #[expect(clippy::cast_precision_loss, reason = "a limit that a person typed")]
             Self::Tokens(compare, limit) => {
-                entry.tokens.is_some_and(|tokens| compare.holds(tokens as f64, *limit))
+                let tokens = entry.spend.tokens();
+                tokens.is_known() && compare.holds(tokens.total() as f64, *limit)
             }
             Self::Model(_) | Self::Depth(..) => false,
         }

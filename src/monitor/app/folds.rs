@@ -6,14 +6,14 @@ use std::collections::HashSet;
 use super::tree::Tree;
 use crate::model::delta::Delta;
 use crate::model::node::Node;
-use crate::model::status::StatusWord;
+use crate::model::status::{StatusWord, WORDS};
 use crate::model::tree::Fold;
 use crate::model::{Model, NodeIx};
 
 /// How the tree folds by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Whether what is live is open at first (`expandProgressTree`).
+    /// Whether what only waits for its turn is open too (`expandProgressTree`).
     pub expand: bool,
     /// Whether what is done folds (`autoCollapseCompleted`).
     pub collapse_done: bool,
@@ -22,15 +22,28 @@ pub struct Policy {
 }
 
 impl Policy {
-    fn wants(self, node: &Node) -> Fold {
+    /// Returns how a node folds by itself; `None` where it stays as it is.
+    fn wants(self, node: &Node) -> Option<Fold> {
         let word = node.status.word();
-        let is_done = matches!(word, StatusWord::Done | StatusWord::Skipped | StatusWord::Cancelled);
-        if self.compact || (self.collapse_done && is_done) {
-            return Fold::Closed;
+        if self.compact || (self.collapse_done && is_done(word)) {
+            return Some(Fold::Closed);
         }
-        let is_of_interest = !matches!(word, StatusWord::Queued | StatusWord::Unknown) && !is_done;
-        if self.expand || is_of_interest { Fold::Open } else { Fold::Closed }
+        let below = node.rollup().map(|rollup| rollup.descendants);
+        let stirs_below = |word| stirs(word) && below.is_some_and(|below| below.of(word) > 0);
+        if self.expand || stirs(word) || WORDS.into_iter().any(|(word, _)| stirs_below(word)) {
+            return Some(Fold::Open);
+        }
+        (!is_done(word)).then_some(Fold::Closed)
     }
+}
+
+fn is_done(word: StatusWord) -> bool {
+    matches!(word, StatusWord::Done | StatusWord::Skipped | StatusWord::Cancelled)
+}
+
+/// Returns whether something in this state is worth seeing: it works, failed, or waits for somebody.
+fn stirs(word: StatusWord) -> bool {
+    !is_done(word) && !matches!(word, StatusWord::Queued | StatusWord::Unknown)
 }
 
 /// The nodes that a person folded or opened.
@@ -58,8 +71,8 @@ impl Folds {
         let listed = delta.lists.iter().filter_map(|list| list.parent.as_ref());
         for ix in delta.added.iter().chain(&delta.changed).chain(listed) {
             let Some(node) = model.get(*ix).filter(|node| !node.children().is_empty()) else { continue };
-            let fold = policy.wants(node);
-            if !self.touched.contains(ix) && tree.is_open(*ix) != (fold == Fold::Open) {
+            let Some(fold) = policy.wants(node).filter(|_| !self.touched.contains(ix)) else { continue };
+            if tree.is_open(*ix) != (fold == Fold::Open) {
                 tree.fold(model, *ix, fold);
             }
         }
@@ -69,7 +82,7 @@ impl Folds {
     pub fn apply(&mut self, policy: Policy, tree: &mut Tree, model: &Model) {
         self.clear();
         for (ix, node) in model.nodes().filter(|(_, node)| !node.children().is_empty()) {
-            let fold = policy.wants(node);
+            let Some(fold) = policy.wants(node) else { continue };
             if tree.is_open(ix) != (fold == Fold::Open) {
                 tree.fold(model, ix, fold);
             }

@@ -37,9 +37,9 @@ impl Past {
             Sort::Created => {}
             Sort::State => shown.sort_by(|(_, one), (_, other)| one.status.cmp(&other.status)),
             Sort::Recent => shown.sort_by_key(|(_, entry)| Reverse(entry.ended)),
-            Sort::Cost => shown.sort_by(|(_, one), (_, other)| {
-                let cost = |entry: &PastEntry| entry.cost.unwrap_or(-1.0);
-                cost(other).total_cmp(&cost(one)).then(other.tokens.cmp(&one.tokens))
+            Sort::Cost => shown.sort_by_key(|(_, entry)| {
+                let is_priced = entry.spend.priced > 0;
+                Reverse((is_priced, entry.spend.cost, entry.spend.tokens().total()))
             }),
             Sort::Title => shown.sort_by_key(|(_, entry)| entry.title.to_lowercase()),
         }

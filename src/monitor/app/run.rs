@@ -33,6 +33,8 @@ const TURN: Duration = Duration::from_millis(250);
 const COUNT: Duration = Duration::from_secs(1);
 /// How often waiting times are drawn while nothing works: they are there to be read, not to be watched.
 const WAIT: Duration = Duration::from_secs(10);
+/// How long it sleeps at most while nothing on screen depends on time.
+const SLEEP: Duration = Duration::from_mins(1);
 /// At most so many messages are taken in before a frame is drawn.
 const DRAIN: usize = 256;
 
@@ -229,10 +231,18 @@ impl App {
         }
     }
 
-    /// Returns when to look again though nothing came in.
-    fn patience(&self) -> Duration {
+    /// Returns when to look again though nothing came in: not before something can have changed by itself.
+    pub fn patience(&self, now: Stamp) -> Duration {
         let turns = self.ui.drawn.is_live && !self.ui.settings.reduced_motion && !self.ui.settings.ascii;
-        if turns { TURN } else { COUNT }
+        if turns {
+            return TURN;
+        }
+        if self.ui.drawn.is_live || self.ui.outbox.is_waiting() || !self.ui.toasts.is_empty() {
+            return COUNT;
+        }
+        let longest = if self.ui.drawn.counts { WAIT } else { SLEEP };
+        let alarm = self.model.next_alarm().map_or(longest, |at| at.since(now));
+        alarm.clamp(COUNT, longest)
     }
 }
 
@@ -262,7 +272,7 @@ pub async fn run(
             // Keys and news come first: what is left of the time goes on with the look.
             (true, _) => Instant::now(),
             (false, true) => frame_at,
-            (false, false) => Instant::now() + app.patience(),
+            (false, false) => Instant::now() + app.patience(clock()),
         };
         let effects = tokio::select! {
             biased;

@@ -6,6 +6,9 @@
 use std::collections::BTreeSet;
 
 use super::filter::Filter;
+use super::needs::Needs;
+use super::order::{Key, Order, root_of};
+use super::screens::Sort;
 use crate::model::delta::Delta;
 use crate::model::key::NodeKey;
 use crate::model::tree::sieve::Sieve;
@@ -16,8 +19,10 @@ use crate::model::{Model, NodeIx};
 #[derive(Debug)]
 pub struct Tree {
     rows: TreeView,
-    /// Only these rows, where something is filtered or sorted.
-    sifted: Option<Sifted>,
+    /// Only what passes, where something is filtered: kept by what changes.
+    filtered: Option<(Filter, Sieve)>,
+    /// The roots in another order than that of their coming: kept by what changes too.
+    order: Option<Order>,
     pub selected: Option<NodeIx>,
     /// Its names, by which it is found again when its source tells everything anew.
     keys: Vec<NodeKey>,
@@ -32,13 +37,42 @@ pub struct Tree {
     is_touched: bool,
 }
 
-/// Rows that are not the whole tree in its order.
-#[derive(Debug)]
-enum Sifted {
-    /// What passes a filter, kept by what changes.
-    Filtered(Filter, Sieve),
-    /// In another order: made anew by whoever orders them.
-    Sorted(Vec<Row>),
+/// Whose rows are shown: the tree as it is folded, or what passes a filter. The order of the roots comes on top.
+#[derive(Clone, Copy)]
+enum Base<'a> {
+    Folded(&'a TreeView),
+    Passing(&'a Sieve),
+}
+
+impl Base<'_> {
+    fn len(self) -> usize {
+        match self {
+            Self::Folded(view) => view.len(),
+            Self::Passing(sieve) => sieve.len(),
+        }
+    }
+
+    fn window(self, model: &Model, offset: usize, height: usize) -> Vec<Row> {
+        match self {
+            Self::Folded(view) => view.window(model, offset, height),
+            Self::Passing(sieve) => sieve.window(model, offset, height),
+        }
+    }
+
+    fn row_of(self, model: &Model, ix: NodeIx) -> Option<usize> {
+        match self {
+            Self::Folded(view) => view.row_of(model, ix),
+            Self::Passing(sieve) => sieve.row_of(model, ix),
+        }
+    }
+
+    /// Returns how many rows a node takes with what is below it.
+    fn size(self, ix: NodeIx) -> usize {
+        match self {
+            Self::Folded(view) => view.size(ix),
+            Self::Passing(sieve) => sieve.size(ix),
+        }
+    }
 }
 
 /// Where to go.
@@ -54,7 +88,8 @@ impl Tree {
     pub fn new(default: Fold) -> Self {
         Self {
             rows: TreeView::new(default),
-            sifted: None,
+            filtered: None,
+            order: None,
             selected: None,
             keys: Vec::new(),
             marked: BTreeSet::new(),
@@ -67,11 +102,11 @@ impl Tree {
 
     /// Returns how many rows there are.
     pub fn len(&self) -> usize {
-        match &self.sifted {
-            Some(Sifted::Filtered(_, sieve)) => sieve.len(),
-            Some(Sifted::Sorted(rows)) => rows.len(),
-            None => self.rows.len(),
-        }
+        self.order.as_ref().map_or_else(|| self.base().len(), |order| order.rows.len())
+    }
+
+    fn base(&self) -> Base<'_> {
+        base(&self.rows, self.filtered.as_ref())
     }
 
     /// Returns whether there is no row.
@@ -85,20 +120,22 @@ impl Tree {
     }
 
     fn rows_at(&self, model: &Model, offset: usize, height: usize) -> Vec<Row> {
-        match &self.sifted {
-            Some(Sifted::Filtered(_, sieve)) => sieve.window(model, offset, height),
-            Some(Sifted::Sorted(rows)) => rows.iter().skip(offset).take(height).copied().collect(),
-            None => self.rows.window(model, offset, height),
-        }
+        let base = self.base();
+        let Some(order) = &self.order else { return base.window(model, offset, height) };
+        order.rows.window(offset, height, |root, from, count| {
+            let first = base.row_of(model, root);
+            first.map(|first| base.window(model, first + from, count)).unwrap_or_default()
+        })
     }
 
     /// Returns the row of a node.
     pub fn row_of(&self, model: &Model, ix: NodeIx) -> Option<usize> {
-        match &self.sifted {
-            Some(Sifted::Filtered(_, sieve)) => sieve.row_of(model, ix),
-            Some(Sifted::Sorted(rows)) => rows.iter().position(|row| row.ix == ix),
-            None => self.rows.row_of(model, ix),
-        }
+        let base = self.base();
+        let row = base.row_of(model, ix)?;
+        let Some(order) = &self.order else { return Some(row) };
+        let root = root_of(model, ix);
+        let below = row.checked_sub(base.row_of(model, root)?)?;
+        order.rows.row_of(root).map(|first| first + below)
     }
 
     /// Returns the row of the selection.
@@ -106,55 +143,103 @@ impl Tree {
         self.row_of(model, self.selected?)
     }
 
-    /// Opens what hides a node. Rows that are filtered or sorted are to be made anew after it.
-    pub fn reveal(&mut self, model: &Model, ix: NodeIx) {
+    /// Opens what hides a node.
+    fn reveal(&mut self, model: &Model, ix: NodeIx) {
         self.rows.reveal(model, ix);
+        self.recount(root_of(model, ix));
     }
 
-    /// Returns whether the rows are filtered or sorted, and so are made by whoever does that.
-    pub fn is_sifted(&self) -> bool {
-        self.sifted.is_some()
+    /// Tells the order how many rows a root takes now.
+    fn recount(&mut self, root: NodeIx) {
+        let base = base(&self.rows, self.filtered.as_ref());
+        self.order.iter_mut().for_each(|order| order.rows.resize(root, base.size(root)));
     }
 
-    /// Returns the nodes of the rows that passed a filter, or were sorted.
-    pub fn sifted(&self, model: &Model) -> Option<Vec<NodeIx>> {
-        let rows = self.sifted.is_some().then(|| self.rows_at(model, 0, usize::MAX));
-        rows.map(|rows| rows.iter().map(|row| row.ix).collect())
+    /// Tells the order how many rows every root takes now.
+    fn recount_all(&mut self) {
+        let base = base(&self.rows, self.filtered.as_ref());
+        self.order.iter_mut().for_each(|order| order.refill(|root| base.size(root)));
+    }
+
+    /// Returns whether only what passes a filter is shown.
+    pub fn is_filtered(&self) -> bool {
+        self.filtered.is_some()
+    }
+
+    /// Returns the nodes of all rows in their order.
+    pub fn nodes(&self, model: &Model) -> Vec<NodeIx> {
+        self.rows_at(model, 0, usize::MAX).iter().map(|row| row.ix).collect()
+    }
+
+    /// Returns the roots in their order.
+    pub fn roots(&self, model: &Model) -> Vec<NodeIx> {
+        let sorted = self.order.as_ref().map(|order| order.rows.roots().to_vec());
+        sorted.unwrap_or_else(|| model.roots().collect())
+    }
+
+    /// Puts the roots in order. The same order again changes nothing.
+    pub fn sort(&mut self, model: &Model, sort: Sort, needs: &Needs) {
+        if sort == Sort::Created {
+            self.order = None;
+        } else if self.order.as_ref().is_none_or(|order| order.sort != sort) {
+            let base = self.base();
+            let key = |root| Key::of(sort, model, needs, root);
+            self.order = Some(Order::new(sort, model, key, |root| base.size(root)));
+        }
+        self.resettle(model);
+    }
+
+    /// Takes in what changed, also in what needs somebody, for the order of the roots.
+    pub fn reorder(&mut self, model: &Model, delta: &Delta, needs: &Needs) {
+        let base = base(&self.rows, self.filtered.as_ref());
+        if let Some(order) = &mut self.order {
+            let sort = order.sort;
+            order.update(model, delta, |root| Key::of(sort, model, needs, root), |root| base.size(root));
+        }
     }
 
     /// Shows only what passes a filter. Nobody waits for it: only some nodes are looked at now, and the selected one
     /// with what is above it, so that the selection stays where it passes. The same filter again changes nothing.
     pub fn filter(&mut self, model: &Model, filter: &Filter, most: usize) {
-        if !matches!(&self.sifted, Some(Sifted::Filtered(known, _)) if known == filter) {
+        if !matches!(&self.filtered, Some((known, _)) if known == filter) {
             let mut sieve = Sieve::new(model);
             for ix in self.selected.into_iter().flat_map(|ix| std::iter::once(ix).chain(model.ancestors(ix)))
             {
                 sieve.check(model, ix, passes(filter, model, ix));
             }
-            self.sifted = Some(Sifted::Filtered(filter.clone(), sieve));
+            self.filtered = Some((filter.clone(), sieve));
             self.look(model, most);
             return;
         }
         self.resettle(model);
     }
 
+    /// Shows everything.
+    pub fn unfilter(&mut self, model: &Model) {
+        if self.filtered.take().is_some() {
+            self.recount_all();
+        }
+        self.resettle(model);
+    }
+
     /// Returns whether not every node was put through the filter yet.
     pub fn is_looking(&self) -> bool {
-        matches!(&self.sifted, Some(Sifted::Filtered(_, sieve)) if sieve.is_looking())
+        self.filtered.as_ref().is_some_and(|(_, sieve)| sieve.is_looking())
     }
 
     /// Puts some more nodes through the filter.
     pub fn look(&mut self, model: &Model, most: usize) {
-        if let Some(Sifted::Filtered(filter, sieve)) = &mut self.sifted {
+        if let Some((filter, sieve)) = &mut self.filtered {
             sieve.look(model, most, |ix| passes(filter, model, ix));
+            self.recount_all();
         }
         self.resettle(model);
     }
 
     /// Selects a node, and opens what hides it.
     pub fn select(&mut self, model: &Model, ix: NodeIx) {
-        if self.sifted.is_none() {
-            self.rows.reveal(model, ix);
+        if self.filtered.is_none() {
+            self.reveal(model, ix);
         }
         self.is_touched = true;
         self.set(model, ix);
@@ -222,29 +307,20 @@ impl Tree {
     /// Shows or hides the children of a node.
     pub fn fold(&mut self, model: &Model, ix: NodeIx, fold: Fold) {
         self.rows.fold(model, ix, fold);
+        self.recount(root_of(model, ix));
         self.keep_in_place(model);
     }
 
     /// Folds or unfolds everything.
     pub fn fold_all(&mut self, model: &Model, fold: Fold) {
         self.rows.fold_all(model, fold);
+        self.recount_all();
         self.surface(model);
         self.show_selection(model);
     }
 
-    /// Returns how the tree is folded.
-    pub fn folded(&self) -> &TreeView {
-        &self.rows
-    }
-
-    /// Shows these rows in their order; `None` shows the whole tree.
-    pub fn sift(&mut self, model: &Model, rows: Option<Vec<Row>>) {
-        self.sifted = rows.map(Sifted::Sorted);
-        self.resettle(model);
-    }
-
     /// After other rows came: finds the selection among them.
-    fn resettle(&mut self, model: &Model) {
+    pub fn resettle(&mut self, model: &Model) {
         if self.selected.is_none() {
             self.selected = self.keys.iter().find_map(|key| model.find(key));
         }
@@ -262,7 +338,7 @@ impl Tree {
     /// Takes in what changed in the model.
     pub fn update(&mut self, model: &Model, delta: &Delta) {
         self.rows.update(model, delta);
-        if let Some(Sifted::Filtered(filter, sieve)) = &mut self.sifted {
+        if let Some((filter, sieve)) = &mut self.filtered {
             sieve.update(model, delta, |ix| passes(filter, model, ix));
         }
         for (gone, kept) in &delta.joined {
@@ -336,6 +412,10 @@ impl Tree {
         self.offset = self.offset.min(most);
         self.show_selection(model);
     }
+}
+
+fn base<'a>(view: &'a TreeView, filtered: Option<&'a (Filter, Sieve)>) -> Base<'a> {
+    filtered.map_or(Base::Folded(view), |(_, sieve)| Base::Passing(sieve))
 }
 
 fn passes(filter: &Filter, model: &Model, ix: NodeIx) -> bool {

@@ -93,7 +93,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            expand_progress_tree: true,
+            expand_progress_tree: false,
             compact_mode: false,
             show_reasoning_panel: true,
             show_token_usage: true,
@@ -281,6 +281,7 @@ impl Ui {
         self.totals.update(model, delta);
         self.burn.update(model, delta, self.totals.spend.tokens().total(), (now, self.is_loaded));
         let new = self.needs.update(model, delta);
+        self.tree.reorder(model, delta, &self.needs);
         self.stances.update(model, delta);
         self.sessions.update(model, delta);
         self.tree.settle(model);

@@ -11,7 +11,7 @@ use super::Scene;
 use super::text::{Side, fit, put, put_column, put_line, span, width, wrap};
 use super::theme::Role;
 use crate::monitor::app::dialog::offers::Offers;
-use crate::monitor::app::dialog::proposal::{gaps, totals};
+use crate::monitor::app::dialog::proposal::{gaps, numbered, totals};
 use crate::monitor::app::dialog::{Check, Choice, Field, Form, Purpose, Tone};
 use crate::monitor::app::effect::TaskName;
 use crate::monitor::app::filter;
@@ -147,7 +147,10 @@ fn buttons(inner: Rect, buf: &mut Buffer, scene: &Scene<'_>, form: &Form) {
         }
     };
     hint(Action::DialogYes, form.yes);
-    hint(Action::DialogNo, "leave it");
+    // What is only read is closed by either.
+    if form.purpose != Purpose::Read {
+        hint(Action::DialogNo, "leave it");
+    }
     if form.fields.len() > 1 {
         hint(Action::DialogNext, "next field");
     }
@@ -206,9 +209,10 @@ fn field_lines(
             lines.push(Line::from(span(format!("  {}", totals(ticked)), scene.style(Role::Tokens))));
             let gaps = gaps(items).map(|gaps| Line::from(span(format!("  {gaps}"), scene.style(Role::Warn))));
             lines.extend(gaps);
-            lines.extend(
-                items.iter().enumerate().map(|(nth, item)| check(scene, item, nth == *at && has_keys)),
-            );
+            lines.extend(items.iter().enumerate().map(|(nth, item)| {
+                let label = numbered(items, nth, &item.label);
+                check(scene, item, &label, nth == *at && has_keys)
+            }));
             lines
         }
     }
@@ -269,13 +273,13 @@ fn choice(scene: &Scene<'_>, option: &Choice, is_chosen: bool, has_keys: bool) -
     ])
 }
 
-fn check(scene: &Scene<'_>, item: &Check, is_pointed: bool) -> Line<'static> {
+fn check(scene: &Scene<'_>, item: &Check, label: &str, is_pointed: bool) -> Line<'static> {
     let tick = if item.is_on { scene.sign("☑ ", "[x] ") } else { scene.sign("☐ ", "[ ] ") };
     let mut style = scene.style(if item.is_on { Role::Text } else { Role::Dim });
     if is_pointed {
         style = style.add_modifier(Modifier::BOLD).patch(scene.style(Role::Accent));
     }
-    let label = span(format!("  {tick}{}", item.label), style);
+    let label = span(format!("  {tick}{label}"), style);
     let agent = item.agent.as_ref().map(|agent| format!("  {agent}")).unwrap_or_default();
     let changed = if item.is_retitled || item.is_reassigned { "  changed" } else { "" };
     Line::from(vec![

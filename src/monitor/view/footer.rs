@@ -266,14 +266,17 @@ pub fn toasts(line: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
             at.map_or_else(|| Some(line).filter(|line| line.height > 0), |at| Some(places.remove(at)));
         let place = place.or_else(|| places.pop());
         if let Some(place) = place {
-            draw_toast(place, buf, scene, newest);
+            let end = draw_toast(place, buf, scene, newest);
+            if place.y == line.y {
+                make_way(Rect { x: end, width: line.right().saturating_sub(end), ..line }, buf, scene);
+            }
         }
         if at.is_none() {
             places.retain(|one| one.y != line.y);
         }
     }
     for (toast, place) in toasts.zip(places) {
-        draw_toast(place, buf, scene, toast);
+        let _ = draw_toast(place, buf, scene, toast);
     }
 }
 
@@ -289,7 +292,22 @@ fn on_frame(line: Rect, buf: &Buffer, scene: &Scene<'_>) -> Rect {
     Rect { x: from, width: u16::try_from(bare).unwrap_or(u16::MAX), ..line }
 }
 
-fn draw_toast(place: Rect, buf: &mut Buffer, scene: &Scene<'_>, toast: &Toast) {
+/// Where news covers the beginning of what is said of the sources, as much of that as there is room for stands beside
+/// it: half a word means nothing.
+fn make_way(beside: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
+    let (said, role) = sources(scene);
+    let room = usize::from(beside.width.saturating_sub(3));
+    if width(&said) <= room {
+        return;
+    }
+    ratatui::widgets::Widget::render(ratatui::widgets::Clear, beside, buf);
+    if room >= usize::from(NARROWEST) {
+        put(buf, beside, beside.x + 2, &super::text::fit(&said, room), scene.style(role));
+    }
+}
+
+/// Draws it; returns where it ends.
+fn draw_toast(place: Rect, buf: &mut Buffer, scene: &Scene<'_>, toast: &Toast) -> u16 {
     let text = format!(" {} ", super::text::fit(&toast.text, usize::from(place.width).saturating_sub(2)));
     let wide = u16::try_from(width(&text)).unwrap_or(u16::MAX).min(place.width);
     let place = Rect { width: wide, ..place };
@@ -297,4 +315,5 @@ fn draw_toast(place: Rect, buf: &mut Buffer, scene: &Scene<'_>, toast: &Toast) {
     let style = scene.style(Role::Overlay).patch(scene.style(role));
     ratatui::widgets::Widget::render(ratatui::widgets::Clear, place, buf);
     put(buf, place, place.x, &text, style);
+    place.right()
 }

@@ -53,7 +53,7 @@ pub fn remaining(node: &Node, stance: Stance, now: Stamp) -> Option<Duration> {
         let done = u32::try_from(current).unwrap_or(u32::MAX);
         return (took / done).checked_mul(left);
     }
-    let estimate = Duration::from_millis(node.more().and_then(|more| more.estimate_ms)?);
+    let estimate = Duration::from_millis(node.estimate_ms?);
     estimate.checked_sub(took)
 }
 

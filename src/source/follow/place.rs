@@ -23,7 +23,7 @@ use crate::store::segment::{self, BadHeader, Header};
 use crate::store::snapshot::{self, Snapshot};
 
 /// How many bytes of journal make one batch: enough to be fast, little enough to draw between.
-const BUDGET: usize = 2 * 1024 * 1024;
+const BUDGET: usize = 1024 * 1024;
 /// No line of the journal is longer.
 const LONGEST_LINE: usize = LONGEST_DRAFT + 1024;
 

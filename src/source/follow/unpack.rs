@@ -11,8 +11,9 @@ use crate::model::id::Seq;
 use crate::model::key::SourceId;
 use crate::model::record::{ModelRecord, Record, restore};
 
-/// How much text of records makes one batch: as much as of the journal.
-const BUDGET: usize = 2 * 1024 * 1024;
+/// How much text of records makes one batch: the batches that wait at any moment are memory that is free once all are
+/// told, but lies between what stays.
+const BUDGET: usize = 256 * 1024;
 
 /// A model that is being told.
 pub(super) struct Unpacking {

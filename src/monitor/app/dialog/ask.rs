@@ -45,8 +45,7 @@ impl Aim<'_> {
             [] => "nothing".into(),
             [one] => {
                 let node = self.nodes.first().and_then(|ix| self.model.get(*ix));
-                let title = node.and_then(|node| node.title.as_deref()).unwrap_or_default();
-                if title.is_empty() { one.name() } else { format!("{} · {title}", one.name()) }
+                named(one, node)
             }
             several => format!("{} at once", several.len()),
         }
@@ -81,12 +80,17 @@ impl Aim<'_> {
                 processes += running(true);
             }
         }
-        let agents = counted(agents, "agent");
         let processes = if processes == 1 { "1 process".into() } else { format!("{processes} processes") };
-        let (tokens, money) = (spent_tokens(&spend), cost(&spend));
-        let text = format!(
-            "{live} live with all below: {agents} with {processes}; spent so far {tokens} tokens, {money}."
-        );
+        let who = match (live, agents) {
+            (0, _) => "Nothing of it is live any more".to_owned(),
+            (_, 0) => format!("{live} live with all below, no agent at work"),
+            (_, _) => format!("{live} live with all below: {} with {processes}", counted(agents, "agent")),
+        };
+        let text = if spend.is_nothing() {
+            format!("{who}; nothing is known to be spent.")
+        } else {
+            format!("{who}; spent so far {} tokens, {}.", spent_tokens(&spend), cost(&spend))
+        };
         let mut notes = vec![Note::new(Tone::Plain, text)];
         notes.extend(self.refused.iter().map(|why| Note::new(Tone::Warn, why.clone())));
         notes
@@ -232,8 +236,16 @@ pub fn signal(signal: Signal, processes: Vec<Signalled>) -> Form {
     }
 }
 
+/// Returns the id of a target with its title.
+pub(super) fn named(target: &Target, node: Option<&Node>) -> String {
+    match node.and_then(|node| node.title.as_deref()).filter(|title| !title.is_empty()) {
+        Some(title) => format!("{} · {title}", target.name()),
+        None => target.name(),
+    }
+}
+
 /// Makes the form of an agent's question.
-pub fn question(target: Target, question: &Question) -> Form {
+pub fn question(target: Target, node: &Node, question: &Question) -> Form {
     let clean = |text: &str| crate::model::text::lines(text).into_string();
     let mut notes = Vec::new();
     notes.extend(question.text.as_deref().map(|text| Note::new(Tone::Plain, clean(text))));
@@ -251,7 +263,7 @@ pub fn question(target: Target, question: &Question) -> Form {
         Choice::new("session", "allow for this session", "it will not ask for this again"),
         Choice::new("text", "answer in words", "with the text below"),
     ];
-    let title = format!("{} asks", target.name());
+    let title = format!("{}: asks", named(&target, Some(node)));
     let fields = vec![Field::choice(HOW, how), Field::text(TEXT, "an answer in words")];
     let purpose = Purpose::Answer(target, question.question_id.clone());
     Form { notes, fields, ..Form::new(purpose, title, "answer") }

@@ -2,7 +2,7 @@
 //! it and the plan that comes of it; only what was shown is started.
 
 use super::answer::agent;
-use super::ask::{AGENT, AGENTS, BUDGET, DEPTH, HOW, PATTERN, ROUNDS, STEPS, TEXT, agent_of};
+use super::ask::{AGENT, AGENTS, BUDGET, DEPTH, HOW, MODEL, PATTERN, ROUNDS, STEPS, TEXT, agent_of};
 use super::offers::Offers;
 use super::{Asked, Choice, Field, Form, Note, Purpose, Tone, proposal};
 use crate::decide::pattern::MOST_ROUNDS;
@@ -48,6 +48,7 @@ pub fn ask(takers: Takers<'_>) -> Form {
         Field::text(TEXT, "what is to be done, or the id of a task"),
         Field::choice(PATTERN, patterns),
         agent,
+        Field::short(MODEL, "as the agents know it (empty: their own)"),
         Field::short(AGENTS, "how many work side by side; how many answer"),
         Field::short(ROUNDS, "of a debate or a review, 1 to 9"),
         Field::short(DEPTH, "how many levels, 1 to 5"),
@@ -76,6 +77,7 @@ pub fn ask_again(takers: Takers<'_>, handover: &Handover) -> Form {
     form.fill(TEXT, &handover.text);
     form.fill(PATTERN, handover.pattern.as_deref().unwrap_or_default());
     form.fill(AGENT, handover.agent.as_deref().unwrap_or_default());
+    form.fill(MODEL, handover.model.as_deref().unwrap_or_default());
     form.fill(AGENTS, &number(handover.agents.map(u64::from)));
     form.fill(ROUNDS, &number(handover.rounds.map(u64::from)));
     form.fill(DEPTH, &number(handover.depth.map(u64::from)));
@@ -113,6 +115,7 @@ pub fn read(form: &Form) -> Result<Handover, String> {
     Ok(Handover {
         text: form.typed(TEXT).ok_or("Type what is to be done first.")?,
         agent: agent(form),
+        model: form.typed(MODEL),
         pattern: form.chosen(PATTERN).filter(|pattern| !pattern.is_empty()).map(str::to_owned),
         agents: count(AGENTS, u32::MAX, "How many at once is a number from 1 on.")?,
         rounds: count(ROUNDS, MOST_ROUNDS, "How many rounds is a number from 1 to 9.")?,
@@ -128,6 +131,8 @@ pub fn shown(source: Option<SourceId>, handover: Handover, planned: Planned) -> 
     let mut notes = decision.map(weighed).unwrap_or_default();
     notes.push(Note::new(Tone::Plain, summary(spec, decision)));
     notes.extend(limits(spec).map(|limits| Note::new(Tone::Dim, limits)));
+    let model = handover.model.as_deref().map(|model| format!("model {}", text::line(model)));
+    notes.extend(model.map(|model| Note::new(Tone::Dim, model)));
     if spec.propose {
         notes.push(Note::new(Tone::Warn, "It waits for approval: subtaskApproval is set."));
     }
@@ -143,7 +148,8 @@ pub fn shown(source: Option<SourceId>, handover: Handover, planned: Planned) -> 
         how.insert(0, Choice::new("plan", label, "it makes the plan; nothing else begins"));
     }
     let parts = decision.map(|decision| decision.subtasks.as_slice()).unwrap_or_default();
-    let items = spec.subtasks.iter().map(|step| proposal::check(&as_part(step, parts))).collect();
+    let steps: Vec<SubtaskSpec> = spec.subtasks.iter().map(|step| as_part(step, parts)).collect();
+    let items = steps.iter().map(|step| proposal::check(step, &steps)).collect();
     let title = spec.title.as_deref().unwrap_or(&handover.text);
     let title = format!("Plan · {}", text::line(title));
     let fields = vec![Field::Checks { label: STEPS.into(), items, at: 0 }, Field::choice(HOW, how)];
@@ -165,9 +171,8 @@ fn as_part(step: &StepSpec, weighed: &[SubtaskSpec]) -> SubtaskSpec {
 
 /// What the decision says, and what it comes from.
 fn weighed(decision: &Decision) -> Vec<Note> {
-    let needed =
-        decision.metadata.as_ref().and_then(|metadata| metadata.pointer("/thresholds/delegationScore"));
-    let needed = needed.and_then(serde_json::Value::as_f64).map(|needed| format!(" of {needed:.0} needed"));
+    let needed = decision.metadata.as_ref().and_then(|it| it.number("/thresholds/delegationScore"));
+    let needed = needed.map(|needed| format!(" of {needed:.0} needed"));
     let (tone, verdict) = match decision.should_delegate {
         Some(true) => (Tone::Good, "worth handing over"),
         Some(false) => {

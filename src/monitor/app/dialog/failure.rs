@@ -2,7 +2,7 @@
 //! delegation each step that failed can be dealt with by itself.
 
 use super::answer::agent;
-use super::ask::{HOW, MODEL, REASON, by_whom};
+use super::ask::{HOW, MODEL, REASON, by_whom, named};
 use super::cancel::{ROLLBACK, rollback};
 use super::{Choice, Failed, Field, Form, Label, Note, Purpose, Tone};
 use crate::control::{Target, target};
@@ -20,9 +20,9 @@ pub fn ask(model: &Model, ix: NodeIx, target: Target, agents: &[String]) -> Opti
     let node = model.get(ix)?;
     let steps = if target.step.is_some() { Vec::new() } else { failed_steps(model, node) };
     let title = if steps.is_empty() {
-        format!("{} {}", target.name(), node.status.word().as_str())
+        format!("{}: {}", named(&target, Some(node)), node.status.word().as_str())
     } else {
-        format!("Failed steps of {}", target.name())
+        format!("Failed steps of {}", named(&target, Some(node)))
     };
     let mut notes = words_of(node, !steps.is_empty());
     let mut fields =

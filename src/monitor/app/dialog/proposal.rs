@@ -49,17 +49,22 @@ pub fn decision(node: &Node) -> Option<&Decision> {
 
 /// Returns the proposed steps.
 pub fn proposed(node: &Node) -> Vec<Check> {
-    decision(node).map(|decision| decision.subtasks.iter().map(check).collect()).unwrap_or_default()
+    let steps = decision(node).map(|decision| decision.subtasks.as_slice()).unwrap_or_default();
+    steps.iter().map(|step| check(step, steps)).collect()
 }
 
-/// Returns a step as something to tick.
-pub fn check(step: &SubtaskSpec) -> Check {
+/// Returns a step as something to tick; those that it comes after are named by their place among all.
+pub fn check(step: &SubtaskSpec, all: &[SubtaskSpec]) -> Check {
     let clean = |text: &str| text::line(text).into_string();
     let mut parts = Vec::new();
     // What comes first is what is seen where there is little room.
     let after: Vec<String> = step.dependencies.iter().map(ToString::to_string).collect();
+    let places = step.dependencies.iter().map(|id| {
+        let place = all.iter().position(|other| other.id == *id);
+        place.map_or_else(|| id.to_string(), |place| (place + 1).to_string())
+    });
     if !after.is_empty() {
-        parts.push(format!("after {}", after.join(", ")));
+        parts.push(format!("after {}", places.collect::<Vec<_>>().join(", ")));
     }
     parts.extend(step.estimated_duration.map(|ms| format!("~{}", span(ms))));
     parts.extend(step.complexity.map(|complexity| format!("complexity {complexity:.0}")));
@@ -80,11 +85,17 @@ pub fn check(step: &SubtaskSpec) -> Check {
     }
 }
 
+/// Returns what a step is called in a list: with its number where others speak of it by that.
+pub fn numbered(items: &[Check], nth: usize, label: &str) -> String {
+    let is_spoken_of = items.iter().any(|item| !item.after.is_empty());
+    if is_spoken_of { format!("{}. {label}", nth + 1) } else { label.to_owned() }
+}
+
 /// Says which ticked steps come after one that is not ticked; nothing where none does.
 pub fn gaps(items: &[Check]) -> Option<String> {
     let is_off = |id: &String| items.iter().any(|item| item.id == *id && !item.is_on);
     let gaps = items.iter().filter(|item| item.is_on && item.after.iter().any(is_off));
-    let names: Vec<&str> = gaps.map(|item| item.id.as_str()).collect();
+    let names: Vec<&str> = gaps.map(|item| item.label.as_str()).collect();
     (!names.is_empty())
         .then(|| text::line(&format!("without what comes before: {}", names.join(", "))).into())
 }

@@ -19,7 +19,7 @@ pub fn ask(aim: Aim<'_>) -> Form {
         fields.push(Field::short(BUDGET, "in all: tokens such as 300k, or money such as $5"));
     }
     if is_timed || budgets.is_empty() {
-        fields.push(Field::text(BY, "by how long, such as 10m or 1h"));
+        fields.push(Field::short(BY, "by how long, such as 10m or 1h"));
     }
     let mut form = aim.form(Control::Raise, "raise", fields);
     form.notes.extend(budgets);

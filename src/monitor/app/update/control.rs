@@ -144,7 +144,7 @@ pub fn answer(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
         Ok(Channel::Signal(..) | Channel::Hook(_)) => {}
         Ok(Channel::Engine(target)) => {
             if let Some(question) = node.more().and_then(|more| more.questions.first()) {
-                ui.layers.push(Layer::Form(Box::new(ask::question(target, question))));
+                ui.layers.push(Layer::Form(Box::new(ask::question(target, node, question))));
             }
         }
         Err(why) => ui.say(format!("Cannot answer: {why}"), true, cx.now),

@@ -101,8 +101,18 @@ fn flat(ui: &Ui, cx: Ctx<'_>, what: &Exported) -> Table {
         Exported::Nodes(nodes) => table::nodes(cx.model, nodes),
         Exported::Past => Table {
             columns: vec![
-                "id", "title", "status", "pattern", "agent", "started", "ended", "seconds", "steps",
-                "tokens", "cost_usd",
+                "id",
+                "title",
+                "status",
+                "pattern",
+                "agent",
+                "started",
+                "ended",
+                "seconds",
+                "steps",
+                "tokens",
+                "cost_usd",
+                "cost_basis",
             ],
             rows: ui.past.shown().map(past_row).collect(),
         },
@@ -113,7 +123,7 @@ fn past_row(entry: &PastEntry) -> Vec<String> {
     let clean = |text: &str| crate::model::text::line(text).into_string();
     let moment = |at: Option<Stamp>| at.map(|at| at.to_string()).unwrap_or_default();
     let took = entry.started.zip(entry.ended).map(|(from, to)| to.since(from).as_secs());
-    vec![
+    let mut row = vec![
         clean(&entry.id),
         clean(&entry.title),
         clean(&entry.status),
@@ -123,7 +133,7 @@ fn past_row(entry: &PastEntry) -> Vec<String> {
         moment(entry.ended),
         took.map(|seconds| seconds.to_string()).unwrap_or_default(),
         entry.steps.to_string(),
-        entry.tokens.map(|tokens| tokens.to_string()).unwrap_or_default(),
-        entry.cost.map(|cost| format!("{cost:.6}")).unwrap_or_default(),
-    ]
+    ];
+    row.extend(table::spent(&entry.spend));
+    row
 }

@@ -1,13 +1,11 @@
 //! Finding, filtering and sorting. Finding moves the selection; a filter and a sort change which rows there are.
 
 use super::Ctx;
-use crate::model::node::Node;
-use crate::model::tree::sift::{Part, sift, with_ancestors};
 use crate::model::{Model, NodeIx};
 use crate::monitor::app::effect::Effect;
 use crate::monitor::app::filter::Filter;
 use crate::monitor::app::search::{SLICE, Search, Wanted};
-use crate::monitor::app::ui::{Layer, Prompt, PromptKind, Sort, Ui, View};
+use crate::monitor::app::ui::{Layer, Prompt, PromptKind, Ui, View};
 
 /// Which way to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,59 +127,27 @@ pub fn sort(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Makes the rows anew where they are filtered or sorted.
+/// Shows what is filtered and sorted as it is asked for now.
 pub fn resift(ui: &mut Ui, model: &Model) {
     let filter = Filter::parse(&ui.filter);
     ui.past.sift(&filter, ui.sort);
     let most = ui.past.len().saturating_sub(1);
     let list = ui.list_mut(View::History);
     list.at = list.at.min(most);
-    if filter.is_empty() && ui.sort == Sort::Created {
-        ui.tree.sift(model, None);
-        return;
-    }
-    if ui.sort == Sort::Created {
-        ui.tree.filter(model, &filter, SLICE);
-        return;
-    }
-    let roots = sorted(ui, model);
-    let rows = if filter.is_empty() {
-        sift(model, &roots, &Part::Folded(ui.tree.folded()))
+    if filter.is_empty() {
+        ui.tree.unfilter(model);
     } else {
-        let kept = with_ancestors(model, |ix| model.get(ix).is_some_and(|node| filter.passes(node)));
-        sift(model, &roots, &Part::Only(&kept))
-    };
-    ui.tree.sift(model, Some(rows));
-}
-
-fn sorted(ui: &Ui, model: &Model) -> Vec<NodeIx> {
-    let mut roots: Vec<(NodeIx, &Node)> =
-        model.roots().filter_map(|ix| model.get(ix).map(|node| (ix, node))).collect();
-    match ui.sort {
-        Sort::Created => {}
-        Sort::State => roots.sort_by_key(|(ix, node)| {
-            let needs = ui.needs.get(*ix).is_none()
-                && !model.subtree(*ix).any(|(below, _)| ui.needs.get(below).is_some());
-            (needs, node.status.is_ended(), node.status.word())
-        }),
-        Sort::Recent => roots.sort_by_key(|(_, node)| std::cmp::Reverse(node.clocks.last_sign)),
-        Sort::Cost => roots.sort_by_key(|(_, node)| {
-            let spend = node.subtree_spend();
-            std::cmp::Reverse((spend.cost, spend.tokens().total()))
-        }),
-        Sort::Title => roots.sort_by_key(|(_, node)| node.title.as_deref().map(str::to_lowercase)),
+        ui.tree.filter(model, &filter, SLICE);
     }
-    roots.into_iter().map(|(ix, _)| ix).collect()
+    ui.tree.sort(model, ui.sort, &ui.needs);
 }
 
 /// Returns what can be found, in the order of the screen: with a filter only what passes it.
 fn in_order(ui: &Ui, model: &Model) -> Vec<NodeIx> {
-    match ui.tree.sifted(model).filter(|_| !ui.filter.is_empty()) {
-        Some(rows) => rows,
-        None => {
-            sorted(ui, model).into_iter().flat_map(|root| model.subtree(root)).map(|(ix, _)| ix).collect()
-        }
+    if ui.tree.is_filtered() {
+        return ui.tree.nodes(model);
     }
+    ui.tree.roots(model).into_iter().flat_map(|root| model.subtree(root)).map(|(ix, _)| ix).collect()
 }
 
 /// Selects a node wherever it is: a filter that hides it goes, and what is folded over it opens.
@@ -193,10 +159,6 @@ pub fn go_to(ui: &mut Ui, cx: Ctx<'_>, ix: NodeIx) {
     if !ui.filter.is_empty() && ui.tree.row_of(cx.model, ix).is_none() {
         ui.filter.clear();
         ui.say("The filter is off: it hid this row.", false, cx.now);
-        resift(ui, cx.model);
-    }
-    if ui.tree.is_sifted() && ui.tree.row_of(cx.model, ix).is_none() {
-        ui.tree.reveal(cx.model, ix);
         resift(ui, cx.model);
     }
     ui.tree.select(cx.model, ix);

@@ -36,10 +36,6 @@ pub fn go(ui: &mut Ui, cx: Ctx<'_>, action: Action) -> Vec<Effect> {
         }
         _ => move_in_list(ui, cx, action),
     }
-    let folds = matches!(action, Action::Collapse | Action::Expand | Action::FoldAll | Action::UnfoldAll);
-    if folds && ui.tree.is_sifted() {
-        super::find::resift(ui, cx.model);
-    }
     follow(ui, cx)
 }
 

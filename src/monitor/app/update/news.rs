@@ -15,7 +15,8 @@ use crate::monitor::app::ui::{Layer, Ui};
 pub fn changed(ui: &mut Ui, model: &Model, delta: &Delta, now: Stamp) -> Vec<Effect> {
     let cx = Ctx { model, now };
     let needs = ui.follow(model, delta, now);
-    find::resift(ui, model);
+    // What cannot be seen any more is not selected: the rows themselves were kept by what changed.
+    ui.tree.resettle(model);
     let mut effects = motion::follow(ui, cx);
     effects.extend(receipts(ui, cx));
     let endings = endings(ui, model, delta);
@@ -68,7 +69,10 @@ pub fn news(ui: &mut Ui, cx: Ctx<'_>, news: News) -> Vec<Effect> {
         News::NotDelegated { source, handover, why } => {
             super::delegate::refused(ui, cx, source, &handover, &why);
         }
-        News::Previewed { ticket, lines } | News::Explained { ticket, lines } => answer(ui, ticket, lines),
+        News::Previewed { ticket, lines } | News::Explained { ticket, lines } => {
+            let titled = lines.iter().map(|line| super::tools::with_titles(ui, cx, line)).collect();
+            answer(ui, ticket, titled);
+        }
         News::Planned { ticket, plan } => super::delegate::planned(ui, ticket, plan),
         News::Tasks { source, tasks } => super::delegate::offered(ui, source, tasks),
         News::Changes { ticket, text } => put_in_place(ui, ticket, Tone::Plain, &text),

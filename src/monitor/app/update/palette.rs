@@ -99,7 +99,7 @@ fn hand_over(ui: &mut Ui, cx: Ctx<'_>, handover: Handover) -> Vec<Effect> {
 fn handover(wanted: Delegate) -> Handover {
     let pattern = wanted.pattern.map(|pattern| pattern.to_string());
     let Delegate { task, agent, agents, rounds, depth, budget, .. } = wanted;
-    Handover { text: task, agent, pattern, agents, rounds, depth, budget }
+    Handover { text: task, agent, pattern, agents, rounds, depth, budget, model: None }
 }
 
 /// Does `/delegation WHAT [ID]`: with an id it acts on that one and nothing else, whatever is marked.

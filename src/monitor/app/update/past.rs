@@ -6,7 +6,7 @@ use crate::model::text;
 use crate::monitor::app::dialog::{Form, Note, Tone};
 use crate::monitor::app::effect::{Effect, PastEntry};
 use crate::monitor::app::ui::{Layer, Ui, View};
-use crate::report::measure::{UNKNOWN, duration, tokens};
+use crate::report::measure::{UNKNOWN, cost, duration, spent_tokens};
 
 /// So many steps are listed; the export has them all.
 const STEPS: usize = 500;
@@ -27,12 +27,11 @@ fn notes(entry: &PastEntry) -> Vec<Note> {
         stamp.map_or_else(|| UNKNOWN.to_owned(), |at| at.to_string())
     };
     let took = entry.started.zip(entry.ended).map(|(from, to)| duration(to.since(from)));
-    let cost = entry.cost.map_or_else(|| UNKNOWN.to_owned(), |cost| format!("${cost:.4}"));
     let lines = [
         format!("{} {}", told(Some(&entry.id)), told(Some(&entry.status))),
         format!("agent {}, pattern {}", told(entry.agent.as_deref()), told(entry.pattern.as_deref())),
         format!("{} to {}, {}", at(entry.started), at(entry.ended), told(took.as_deref())),
-        format!("{} tokens, {cost}", entry.tokens.map_or_else(|| UNKNOWN.to_owned(), tokens)),
+        format!("{} tokens, {}", spent_tokens(&entry.spend), cost(&entry.spend)),
     ];
     let mut notes: Vec<Note> = lines.map(|line| Note::new(Tone::Dim, line)).into();
     // A record of another version says what it can.

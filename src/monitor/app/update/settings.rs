@@ -34,7 +34,7 @@ pub enum Setting {
 
 /// Every setting, with its name in the file and what it does.
 pub const SETTINGS: [(Setting, &str, &str); 11] = [
-    (Setting::ExpandProgressTree, "expandProgressTree", "what is live is unfolded at first"),
+    (Setting::ExpandProgressTree, "expandProgressTree", "what only waits for its turn is unfolded too"),
     (Setting::CompactMode, "compactMode", "one line for each delegation"),
     (Setting::ShowReasoningPanel, "showReasoningPanel", "the panel beside the tree"),
     (Setting::ShowTokenUsage, "showTokenUsage", "the tokens below it"),

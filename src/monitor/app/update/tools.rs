@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use super::Ctx;
 use crate::control;
-use crate::model::key::SourceKind;
+use crate::model::Model;
+use crate::model::id::{DelegationId, SubtaskId};
+use crate::model::key::{NodeKey, SourceKind};
 use crate::model::node::{Node, NodeKind};
 use crate::model::status::StatusWord;
 use crate::monitor::app::dialog::{Form, Note, Tone};
@@ -179,17 +181,57 @@ fn what_it_does(node: &Node, cx: Ctx<'_>) -> Vec<Note> {
     let since = node.clocks.since.map(|since| crate::report::measure::duration(cx.now.since(since)));
     let mut text = format!("It is {}", word.as_str());
     if let Some(since) = since {
-        text = format!("{text} for {since}");
+        text = if node.status.is_ended() {
+            format!("{text} ({since} ago)")
+        } else {
+            format!("{text} for {since}")
+        };
     }
     let mut notes = vec![Note::new(Tone::Plain, format!("{text}."))];
     notes.extend(node.status.why().map(|why| Note::new(Tone::Dim, why.to_owned())));
     if word == StatusWord::Queued {
-        let waits = node.depends_on.iter().flatten().map(ToString::to_string).collect::<Vec<_>>();
+        let beside = delegation_of(node);
+        let titled = |id: &SubtaskId| {
+            let title = beside.and_then(|delegation| step_title(cx.model, delegation, id.as_str()));
+            title.unwrap_or_else(|| id.to_string())
+        };
+        let waits = node.depends_on.iter().flatten().map(titled).collect::<Vec<_>>();
         if !waits.is_empty() {
             notes.push(Note::new(Tone::Dim, format!("It comes after {}.", waits.join(", "))));
         }
     }
     notes
+}
+
+/// Returns the title of a step, with the id by which others speak of it.
+fn step_title(model: &Model, delegation: &DelegationId, step: &str) -> Option<String> {
+    let key = NodeKey::Subtask(delegation.clone(), step.into());
+    let title = model.get(model.find(&key)?)?.title.as_deref()?;
+    Some(format!("{title} ({step})"))
+}
+
+/// Returns what an engine says of the selected node and of steps beside it, with their titles: an engine speaks by ids.
+pub fn with_titles(ui: &Ui, cx: Ctx<'_>, line: &str) -> String {
+    let own = ui.selected(cx.model).map(|(_, node)| node);
+    let beside = own.and_then(delegation_of);
+    // The dialog is headed by its title.
+    let head = own.and_then(|node| node.keys.first()).map(|key| format!("{key}: ")).unwrap_or_default();
+    let said = line.strip_prefix(&head).unwrap_or(line);
+    let named = said.split(' ').map(|word| {
+        let bare = word.trim_end_matches([',', '.', ':', ';']);
+        let title = match bare.split_once('/') {
+            Some((delegation, step)) => step_title(cx.model, &delegation.into(), step),
+            None => beside.and_then(|delegation| step_title(cx.model, delegation, bare)),
+        };
+        title.map_or_else(|| word.to_owned(), |title| word.replacen(bare, &title, 1))
+    });
+    named.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the delegation that a node is, or is a step of.
+fn delegation_of(node: &Node) -> Option<&DelegationId> {
+    let steps = node.keys.iter().find_map(NodeKey::subtask).map(|(delegation, _)| delegation);
+    steps.or_else(|| node.keys.iter().find_map(NodeKey::delegation))
 }
 
 /// Copies the id of the selected node, or the name of a file that it made.

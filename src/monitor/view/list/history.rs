@@ -14,7 +14,7 @@ use crate::monitor::view::Scene;
 use crate::monitor::view::text::{Side, span, wrap};
 use crate::monitor::view::theme::Role;
 use crate::monitor::view::tree::sign_of;
-use crate::report::measure::{UNKNOWN, duration, moment, tokens};
+use crate::report::measure::{UNKNOWN, cost, duration, moment, spent_tokens};
 
 const COLUMNS: [Column; 9] = [
     Column::fixed("ended", 11, Side::Left, 50),
@@ -84,8 +84,8 @@ fn draw_row(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, entry: &PastEntry) {
         (entry.pattern.as_deref().map(|text| clean::line(text).into()).unwrap_or_default(), Role::Dim),
         (if entry.steps == 0 { UNKNOWN.into() } else { entry.steps.to_string() }, Role::Dim),
         (took(entry), Role::Dim),
-        (entry.tokens.map_or_else(|| UNKNOWN.into(), tokens), Role::Tokens),
-        (money(entry), Role::Cost),
+        (spent_tokens(&entry.spend), Role::Tokens),
+        (cost(&entry.spend), Role::Cost),
     ];
     cells(row, buf, scene, &COLUMNS, &shown);
 }
@@ -101,14 +101,6 @@ fn when(scene: &Scene<'_>, entry: &PastEntry) -> String {
 
 fn took(entry: &PastEntry) -> String {
     entry.started.zip(entry.ended).map_or_else(|| UNKNOWN.into(), |(from, to)| duration(to.since(from)))
-}
-
-fn money(entry: &PastEntry) -> String {
-    match entry.cost {
-        Some(cost) if cost > 0.0 && cost < 0.01 => "<$0.01".into(),
-        Some(cost) => format!("${cost:.2}"),
-        None => UNKNOWN.into(),
-    }
 }
 
 fn draw_detail(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, entry: &PastEntry) {

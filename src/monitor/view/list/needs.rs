@@ -16,7 +16,7 @@ use crate::model::node::{Node, Question};
 use crate::model::text as clean;
 use crate::model::time::Stamp;
 use crate::model::{Model, NodeIx};
-use crate::monitor::app::dialog::proposal::{decision, proposed, totals};
+use crate::monitor::app::dialog::proposal::{decision, numbered, proposed, totals};
 use crate::monitor::app::needs::Need;
 use crate::monitor::app::ui::{Drawn, View};
 use crate::monitor::input::action::Action;
@@ -269,12 +269,11 @@ fn more_of(scene: &Scene<'_>, node: &Node, need: Need, wide: usize) -> Vec<Line<
         Need::Approval => {
             let steps = proposed(node);
             lines.extend(line(&totals(steps.iter()), Role::Tokens));
-            for step in steps {
-                let agent = step.agent.map(|agent| format!("  {agent}")).unwrap_or_default();
-                lines.extend(line(
-                    &format!("{} {}{agent}  {}", scene.sign("☐", "-"), step.label, step.note),
-                    Role::Dim,
-                ));
+            for (nth, step) in steps.iter().enumerate() {
+                let agent = step.agent.as_ref().map(|agent| format!("  {agent}")).unwrap_or_default();
+                let label = numbered(&steps, nth, &step.label);
+                let text = format!("{} {label}{agent}  {}", scene.sign("·", "-"), step.note);
+                lines.extend(line(&text, Role::Dim));
             }
         }
         Need::Spent => lines.extend(line(

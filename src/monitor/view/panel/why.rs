@@ -10,6 +10,7 @@ use crate::model::budget::BUDGET;
 use crate::model::handoff::{Decision, Factors};
 use crate::model::id::SubtaskId;
 use crate::model::node::{Node, NodeKind};
+use crate::model::packed::Packed;
 use crate::model::status::Status;
 use crate::model::time::Stamp;
 use crate::monitor::app::stance::Stance;
@@ -122,9 +123,10 @@ fn decided(
 
 /// Returns why this pattern was chosen, where the decision says it apart.
 fn pattern_reasons(decision: &Decision) -> Vec<String> {
+    let metadata = decision.metadata.as_ref().map(Packed::value);
     let places = [
         decision.extra.get("patternReasons"),
-        decision.metadata.as_ref().and_then(|m| m.get("patternReasons")),
+        metadata.as_ref().and_then(|metadata| metadata.get("patternReasons")),
     ];
     let told = places.into_iter().flatten().find_map(|value| value.as_array());
     told.into_iter().flatten().filter_map(|reason| reason.as_str()).map(str::to_owned).collect()
@@ -184,7 +186,7 @@ fn threshold(scene: &Scene<'_>, node: &Node, decision: &Decision) -> Option<f64>
     let find = |value: &serde_json::Value| {
         PLACES.iter().find_map(|place| value.pointer(place)).and_then(serde_json::Value::as_f64)
     };
-    let told = decision.metadata.as_ref().and_then(find);
+    let told = decision.metadata.as_ref().map(Packed::value).as_ref().and_then(find);
     let told = told.or_else(|| decision.extra.get("threshold").and_then(serde_json::Value::as_f64));
     told.or_else(|| {
         let sources = node.sources();
