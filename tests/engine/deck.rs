@@ -199,10 +199,17 @@ pub fn wait_until(what: &str, mut so: impl FnMut() -> bool) {
 
 /// Returns every event that is still in the journal.
 pub fn journal(folder: &StateFolder) -> Vec<Value> {
-    let mut names: Vec<PathBuf> =
-        fs::read_dir(folder.journal_dir()).unwrap().map(|entry| entry.unwrap().path()).collect();
-    names.sort();
-    let segments = names.iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
-    let text: String = segments.map(|path| fs::read_to_string(path).unwrap()).collect();
+    let text = loop {
+        let mut names: Vec<PathBuf> =
+            fs::read_dir(folder.journal_dir()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        names.sort();
+        let segments = names.iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
+        match segments.map(fs::read_to_string).collect::<Result<String, _>>() {
+            Ok(text) => break text,
+            // The engine has just removed one that it needs no more.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => panic!("{error}"),
+        }
+    };
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }

@@ -312,6 +312,16 @@ impl Drop for Soak {
     }
 }
 
+/// Returns the tokens that a record of the history tells of, in and out.
+fn kept(record: &Value) -> [u64; 2] {
+    let list = |name: &str| record[name].as_array().cloned().unwrap_or_default();
+    let own = list("usage")
+        .into_iter()
+        .map(|used| ["input", "output"].map(|count| used["tokens"][count].as_u64().unwrap_or(0)));
+    let below = ["subtasks", "agents"].into_iter().flat_map(list).map(|record| kept(&record));
+    own.chain(below).fold([0, 0], |sum, one| [sum[0] + one[0], sum[1] + one[1]])
+}
+
 /// What one program holds does not grow, but for what it knows more.
 #[track_caller]
 fn assert_no_growth(early: Held, late: Held) {
@@ -361,9 +371,15 @@ fn after_a_long_night_the_books_balance() {
     let model = soak.seen();
     assert_eq!(model.audit(), Ok(()));
     let booked = soak.used.values().fold([0, 0], |sum, one| [sum[0] + one[0], sum[1] + one[1]]);
-    let shown = [Count::Input, Count::Output].map(|count| {
+    let [mut input, mut output] = [Count::Input, Count::Output].map(|count| {
         model.roots().filter_map(|root| model.get(root)?.subtree_spend().tokens().get(count)).sum::<u64>()
     });
+    // What is long over has left the tree.
+    for line in soak.storm.deck.ok(&["history", "--json", "--limit", "1000000"]).lines() {
+        let [more_input, more_output] = kept(&serde_json::from_str(line).unwrap());
+        (input, output) = (input + more_input, output + more_output);
+    }
+    let shown = [input, output];
     assert_eq!(shown, booked, "each token once, and none lost");
     assert!(booked[0] > 0, "something was used");
     for node in soak.storm.deck.nodes() {
