@@ -94,9 +94,10 @@ fn by_hook(folder: &StateFolder, target: &Target, verb: &Verb, wait: Option<Dura
             format!("{on} is run by no engine: it can be paused, resumed and cancelled, by its own hook.");
         return Err(CliError::Unreadable(why).into());
     }
-    let reason = match verb {
-        Verb::Cancel { reason, .. } | Verb::Pause { reason, .. } => reason.clone(),
-        _ => None,
+    let reason = if let Verb::Cancel { reason, .. } | Verb::Pause { reason, .. } = verb {
+        reason.clone()
+    } else {
+        None
     };
     let id = CommandId::from(format!("cmd-{}", ask::random()));
     let order = hold::wanted(kind).map(|want| Order { want, reason, command_id: Some(id.clone()) });

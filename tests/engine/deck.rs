@@ -205,10 +205,9 @@ pub fn journal(folder: &StateFolder) -> Vec<Value> {
         names.sort();
         let segments = names.iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
         match segments.map(fs::read_to_string).collect::<Result<String, _>>() {
-            Ok(text) => break text,
             // The engine has just removed one that it needs no more.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => panic!("{error}"),
+            told => break told.unwrap(),
         }
     };
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
