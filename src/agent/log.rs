@@ -314,6 +314,9 @@ pub struct Usage {
     /// The part of the cache writes that is kept for an hour: it has a price of its own.
     #[serde(default, skip_serializing_if = "is_none_left_out")]
     pub hour_cache: u64,
+    /// Whether it was answered in the model's fast mode, which is dearer.
+    #[serde(default, skip_serializing_if = "is_own")]
+    pub is_fast: bool,
     /// What it cost, where the tool itself says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Usd>,

@@ -165,22 +165,36 @@ pub struct UsageReport {
     pub tokens: Tokens,
     /// The part of the cache writes that is kept for an hour: it has a price of its own.
     pub hour_cache: u64,
+    /// Whether it was answered in the model's fast mode, which is dearer.
+    pub is_fast: bool,
     pub cost: Option<Usd>,
     /// Whether the cost is computed from a table of prices; else it is the tool's own figure.
     pub by_table: bool,
     /// Whether the source knows that this node sent it: it moves here from whoever only repeats it.
     pub is_original: bool,
+    /// Whether the source knows that this node only repeats it: it stays where it is.
+    pub is_copy: bool,
 }
 
 impl UsageReport {
     /// Joins message and request id to the id that a usage counts under.
+    ///
+    /// A message id that is one of a kind is enough: who repeats the message in another conversation may do so under
+    /// a request of its own. Other ids may be counted anew with every request.
     pub fn id_of(message: Option<&str>, request: Option<&str>) -> Option<Arc<str>> {
         match (message, request) {
             (None, None) => None,
             (Some(message), None) => Some(message.into()),
+            (Some(message), Some(_)) if is_one_of_a_kind(message) => Some(message.into()),
             (message, Some(request)) => Some([message.unwrap_or_default(), "+", request].concat().into()),
         }
     }
+}
+
+/// Returns whether a message id is an Anthropic one: `msg_01` and 22 letters, `msg_bdrk_01…`.
+fn is_one_of_a_kind(message: &str) -> bool {
+    const SHORTEST: usize = 24;
+    message.starts_with("msg_") && message.len() >= SHORTEST
 }
 
 /// What a usage report covers.

@@ -11,7 +11,7 @@ use super::usage::{Count, Usd};
 
 /// The table that comes with the program.
 const BUILT_IN: &str = include_str!("price/prices.toml");
-/// A request that is longer is dearer with some models.
+/// A request that is longer is dearer with some models, where they do not say from where on.
 const LONG: u64 = 200_000;
 /// A millionth of a nano-dollar for a token, from dollars for a million tokens.
 const PER_TOKEN: f64 = 1e6;
@@ -35,7 +35,13 @@ pub struct Price {
     cache_write: Option<f64>,
     /// Where it is not told, twice the input.
     cache_write_1h: Option<f64>,
-    above_200k: Option<Box<Price>>,
+    /// How many times as much everything costs in the model's fast mode; where it is not told, nobody knows.
+    fast: Option<f64>,
+    /// What requests cost that are longer than so many tokens.
+    #[serde(alias = "above_200k")]
+    above: Option<Box<Price>>,
+    /// From how many tokens on: of the price of long requests only.
+    tokens: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -102,8 +108,11 @@ impl Price {
         let hour = report.hour_cache.min(write);
         let sent = count(Count::Input).saturating_add(read).saturating_add(write);
         // A total is of many requests; none of them need have been long.
-        let is_long = sent > LONG && report.scope == super::fact::Scope::Message;
-        let price = self.above_200k.as_deref().filter(|_| is_long).unwrap_or(self);
+        let is_long = |above: &Price| {
+            sent > above.tokens.unwrap_or(LONG) && report.scope == super::fact::Scope::Message
+        };
+        let price = self.above.as_deref().filter(|above| is_long(above)).unwrap_or(self);
+        let times = if report.is_fast { self.fast? } else { 1.0 };
         let parts = [
             (count(Count::Input), price.input),
             (count(Count::Output), price.output),
@@ -112,16 +121,16 @@ impl Price {
             (hour, price.cache_write_1h.unwrap_or(2.0 * price.input)),
         ];
         let millionths: u128 =
-            parts.iter().map(|(tokens, price)| u128::from(*tokens) * per_token(*price)).sum();
+            parts.iter().map(|(tokens, price)| u128::from(*tokens) * per_token(*price * times)).sum();
         // Rounded once, at the end: a hundred thousand messages must not drift.
         i64::try_from((millionths + 500) / 1_000).ok().map(Usd)
     }
 
     fn is_sound(&self) -> bool {
-        let own =
-            [Some(self.input), Some(self.output), self.cache_read, self.cache_write, self.cache_write_1h];
-        own.into_iter().flatten().all(|price| price.is_finite() && (0.0..1e6).contains(&price))
-            && self.above_200k.as_ref().is_none_or(|above| above.is_sound())
+        let own = [Some(self.input), Some(self.output), self.cache_read, self.cache_write];
+        let own = own.into_iter().chain([self.cache_write_1h, self.fast]);
+        own.flatten().all(|price| price.is_finite() && (0.0..1e6).contains(&price))
+            && self.above.as_ref().is_none_or(|above| above.is_sound())
     }
 }
 
@@ -232,6 +241,30 @@ mod tests {
         {
             assert!(Prices::built_in().with(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[rstest]
+    #[case("gpt-5.5", 272_000, 5.0, 10.0)]
+    #[case("claude-haiku-5-5", 100_000, 0.1, 0.5)]
+    #[case("gemini-2.5-pro", 200_000, 1.25, 2.5)]
+    fn each_model_says_from_where_on_a_request_is_long(
+        #[case] model: &str,
+        #[case] tokens: u32,
+        #[case] short: f64,
+        #[case] long: f64,
+    ) {
+        let cost = |tokens: u32| Prices::built_in().cost(&report(model, [tokens.into(), 0, 0, 0], 0));
+        let dollars = |tokens: u32, price: f64| Some(Usd::from_dollars(price / 1e6 * f64::from(tokens)));
+        assert_eq!(cost(tokens), dollars(tokens, short));
+        assert_eq!(cost(tokens + 1), dollars(tokens + 1, long));
+    }
+
+    #[test]
+    fn the_fast_mode_is_dearer_and_where_nobody_knows_by_how_much_there_is_no_price() {
+        let fast = |model| UsageReport { is_fast: true, ..report(model, [1_000_000, 0, 0, 0], 0) };
+        assert_eq!(Prices::built_in().cost(&fast("claude-opus-5-5")), Some(Usd::from_dollars(8.0)));
+        assert_eq!(dollars("claude-opus-5-5", [1_000_000, 0, 0, 0], 0), Some(4.0));
+        assert_eq!(Prices::built_in().cost(&fast("claude-haiku-4-5")), None);
     }
 
     #[test]

@@ -88,6 +88,14 @@ enum Whose<'a> {
     Helper(&'a str),
 }
 
+/// What the tool does by itself beside a conversation, with a copy of it: it shortens it, answers a question aside,
+/// thinks of what may be typed next. Nobody was handed anything.
+const HELPERS: [&str; 3] = ["acompact", "aside_question", "aprompt_suggestion"];
+
+fn is_helper(id: &str) -> bool {
+    HELPERS.iter().any(|helper| id.starts_with(helper))
+}
+
 /// Returns whose transcript it is, by the parts of its path.
 fn whose<'a>(parts: &[&'a str]) -> Option<Whose<'a>> {
     match parts {
@@ -95,15 +103,14 @@ fn whose<'a>(parts: &[&'a str]) -> Option<Whose<'a>> {
             let name = file.strip_suffix(".jsonl")?;
             match name.strip_prefix("agent-") {
                 // Whose helper it is only its lines would say.
-                Some(id) if id.starts_with("acompact") => None,
+                Some(id) if is_helper(id) => None,
                 Some(id) => Some(Whose::Agent(id, None)),
                 None => Some(Whose::Session(name)),
             }
         }
         [_, session, "subagents", .., file] => {
             let id = file.strip_prefix("agent-")?.strip_suffix(".jsonl")?;
-            let is_helper = id.starts_with("acompact");
-            Some(if is_helper { Whose::Helper(session) } else { Whose::Agent(id, Some(session)) })
+            Some(if is_helper(id) { Whose::Helper(session) } else { Whose::Agent(id, Some(session)) })
         }
         _ => None,
     }
@@ -142,6 +149,10 @@ impl Tool for Claude {
     fn side(&self, trail: &Path) -> Option<PathBuf> {
         let Whose::Agent(id, Some(_)) = whose(&self.parts(trail))? else { return None };
         Some(trail.with_file_name(format!("agent-{id}.meta.json")))
+    }
+
+    fn is_below(&self, trail: &Path) -> bool {
+        !matches!(whose(&self.parts(trail)), Some(Whose::Session(_)) | None)
     }
 
     fn below(&self, trail: &Path) -> Option<PathBuf> {

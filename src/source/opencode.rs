@@ -34,7 +34,7 @@ const FIRST_SLICE: u32 = 200;
 /// So many messages that were never finished are looked at again: those that were begun last.
 const OPEN: usize = 64;
 /// All that it tells comes from one place.
-const OWNER: Owner = Owner { file: 0, born: None, order: 0 };
+const OWNER: Owner = Owner { file: 0, is_below: false, born: None, order: 0 };
 
 /// What OpenCode keeps on disk.
 pub struct OpenCode {

@@ -302,7 +302,7 @@ impl<T: Tool> Trails<T> {
         let Some(file) = self.files.get_mut(ix) else { return 0 };
         let mut fresh = Fold::default();
         file.is_queued = false;
-        let owner = file.owner(ix);
+        let owner = file.owner(&self.tool, ix);
         if !std::mem::replace(&mut file.is_told, true) {
             file.tell(&mut self.texts, |fold| self.teller.tell(owner, fold, batch));
         }
@@ -379,7 +379,7 @@ impl<T: Tool> Trails<T> {
     fn conclude_changed(&mut self, now: Stamp, batch: &mut Batch) {
         for (ix, file) in self.files.iter_mut().enumerate() {
             if file.is_told && file.process != self.tool.process(&file.path) {
-                let owner = file.owner(ix);
+                let owner = file.owner(&self.tool, ix);
                 let (fold, _) = file.conclude(&self.tool, now, &mut self.texts);
                 self.teller.tell(owner, &fold, batch);
             }

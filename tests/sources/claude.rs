@@ -136,3 +136,69 @@ fn only_the_sessions_of_the_project_are_shown_with_its_folders_and_work_trees() 
     home.scope = Scope::project(&project.path().join("my-app"));
     assert_eq!(home.shape(), "", "another project whose folder has the same name");
 }
+
+/// An answer as a transcript has it; the ids are as long as the provider's.
+fn answer(agent: Option<&str>, message: &str, request: &str, input: u64) -> String {
+    let chain = agent.map_or_else(
+        || r#""isSidechain":false"#.to_owned(),
+        |id| format!(r#""isSidechain":true,"agentId":"{id}""#),
+    );
+    let uuid = format!("{}-{message}-{request}", agent.unwrap_or("own"));
+    let said = format!(
+        r#"{{"id":"msg_01XFDUDYJgAACzvnptvV{message}","type":"message","role":"assistant","model":"claude-opus-5-5","content":[{{"type":"text","text":"Yes."}}],"stop_reason":"end_turn","usage":{{"input_tokens":{input},"output_tokens":1}}}}"#
+    );
+    format!(
+        r#"{{"parentUuid":null,{chain},"message":{said},"requestId":"req_{request}","type":"assistant","uuid":"{uuid}","timestamp":"2026-11-16T08:00:00.000Z","cwd":"/srv/shop","sessionId":"abab0001"}}"#
+    ) + "\n"
+}
+
+#[rstest::rstest]
+#[case::the_session_is_read_first(["session", "aside", "agent"])]
+#[case::it_is_read_last(["agent", "aside", "session"])]
+#[case::it_is_read_between(["aside", "session", "agent"])]
+fn what_is_repeated_beside_a_conversation_stays_with_it(#[case] newest_first: [&str; 3]) {
+    let home = Home::empty();
+    let path = |name: &str| match name {
+        "session" => "projects/-srv-shop/abab0001.jsonl",
+        "aside" => "projects/-srv-shop/abab0001/subagents/agent-aside_question-1.jsonl",
+        _ => "projects/-srv-shop/abab0001/subagents/agent-b7.jsonl",
+    };
+    // A copy of the home may have any of them first.
+    for (age, name) in newest_first.into_iter().enumerate() {
+        let lines = match name {
+            "session" => [answer(None, "aaaa", "1", 100), answer(None, "bbbb", "2", 20)].concat(),
+            "aside" => {
+                let repeated = [("aaaa", "7", 100), ("bbbb", "8", 20), ("cccc", "9", 3)];
+                repeated.map(|(id, request, input)| answer(Some("aside_question-1"), id, request, input)).concat()
+            }
+            _ => [answer(Some("b7"), "aaaa", "1", 100), answer(Some("b7"), "dddd", "5", 4_000)].concat(),
+        };
+        home.write(path(name), lines.as_bytes());
+        let file = std::fs::File::options().append(true).open(home.path(path(name))).unwrap();
+        let modified = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_790_000_000 - age as u64);
+        file.set_modified(modified).unwrap();
+    }
+    let model = home.follow().model;
+    let input = |key: NodeKey| {
+        let node = model.get(model.find(&key).unwrap()).unwrap();
+        node.own_spend().tokens().get(quarterdeck::model::usage::Count::Input)
+    };
+    assert_eq!(input(NodeKey::CliSession("claude".into(), "abab0001".into())), Some(123));
+    assert_eq!(input(NodeKey::CliAgent("claude".into(), "b7".into())), Some(4_000));
+    assert_eq!(model.find(&NodeKey::CliAgent("claude".into(), "aside_question-1".into())), None);
+}
+
+#[test]
+fn a_message_in_the_fast_mode_costs_what_that_costs() {
+    let home = Home::empty();
+    let lines = [answer(None, "aaaa", "1", 1_000_000), answer(None, "bbbb", "2", 1_000_000)].concat();
+    let fast = lines.replacen("\"output_tokens\":1}", "\"output_tokens\":1,\"speed\":\"fast\"}", 1);
+    home.write("projects/-srv-shop/abab0001.jsonl", fast.as_bytes());
+    // From the file, and then from what was kept of it.
+    for _ in 0..2 {
+        let model = home.follow().model;
+        let session = model.find(&NodeKey::CliSession("claude".into(), "abab0001".into())).unwrap();
+        let cost = model.get(session).unwrap().own_spend().cost;
+        assert_eq!(cost.dollars(), 8.0 + 4.0 + (40.0 + 20.0) / 1e6);
+    }
+}

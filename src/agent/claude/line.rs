@@ -98,6 +98,13 @@ pub struct Usage {
     cache_creation_input_tokens: Option<u64>,
     cache_creation: Option<CacheCreation>,
     output_tokens_details: Option<OutputDetails>,
+    #[serde(deserialize_with = "fast")]
+    speed: bool,
+}
+
+/// A speed is a word; anything else is none.
+fn fast<'de, D: serde::Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+    serde_json::Value::deserialize(from).map(|speed| speed == "fast")
 }
 
 #[derive(Debug, Default, PartialEq, Deserialize)]
@@ -133,6 +140,11 @@ impl Usage {
             Some(told) => tokens.with(count, told),
             None => tokens,
         })
+    }
+
+    /// Returns whether it was answered in the fast mode.
+    pub fn is_fast(&self) -> bool {
+        self.speed
     }
 
     /// Returns how much of what was written to the cache is kept for an hour.
@@ -287,6 +299,7 @@ impl Usage {
                 b"cache_creation_input_tokens" => usage.cache_creation_input_tokens = value.count()?,
                 b"cache_creation" => CacheCreation::read(value, &mut usage.cache_creation)?,
                 b"output_tokens_details" => OutputDetails::read(value, &mut usage.output_tokens_details)?,
+                b"speed" => usage.speed = value.text()?.as_deref() == Some("fast"),
                 _ => drop(value.raw()?),
             }
             Some(())

@@ -46,7 +46,7 @@ pub enum Own {
     Session(Arc<str>),
     /// A sub-agent's, of that session; older files say in their lines which.
     Agent(Arc<str>, Option<Arc<str>>),
-    /// A helper's that shortens a session's conversation: it is no agent, but the session pays for it.
+    /// A helper's of a session, as the one that shortens its conversation: it is no agent, but the session pays for it.
     Helper(Arc<str>),
 }
 
@@ -457,6 +457,7 @@ fn used(
         model: message.model.as_deref().map(|model| same(model).unwrap_or_else(|| model.into())),
         tokens: usage.tokens(),
         hour_cache: usage.hour_cache(),
+        is_fast: usage.is_fast(),
         ..UsageReport::default()
     };
     Some(Said::of(at, keys, NodeFact::Used(Box::new(report))))

@@ -189,6 +189,7 @@ impl Teller<'_> {
             model: usage.model.as_deref().map(Into::into),
             tokens: usage.tokens,
             hour_cache: usage.hour_cache,
+            is_fast: usage.is_fast,
             ..UsageReport::default()
         };
         let cost = self.prices.cost(&report);

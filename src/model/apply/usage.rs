@@ -18,14 +18,15 @@ impl Model {
     /// A message that is known already is a repeat: of each count the larger is right, since streams tell
     /// a message again and again, ever longer. It stays with the node that it was first told of, unless
     /// now one below that node claims it: the agent that really sent it, not the session around it. A source
-    /// that knows who sent it may say so too: of a conversation and its copies, the one that was first.
+    /// that knows who sent it says so: of a conversation and its copies, the one that was first, be the copies above
+    /// it or below.
     pub(super) fn use_tokens(&mut self, ix: NodeIx, report: UsageReport, told: Told, delta: &mut Delta) {
-        let is_original = report.is_original;
+        let (is_original, is_copy) = (report.is_original, report.is_copy);
         let fresh = self.spent(report);
         match self.booked(ix, &fresh) {
             Some((owner, place)) => {
                 let is_above = |low: NodeIx, high: NodeIx| self.ancestors(low).any(|above| above == high);
-                let moves = owner != ix && (is_above(ix, owner) || (is_original && !is_above(owner, ix)));
+                let moves = owner != ix && (is_original || (!is_copy && is_above(ix, owner)));
                 self.repeat(owner, place, &fresh, delta);
                 if moves {
                     self.move_entry(owner, place, ix, delta);

@@ -200,8 +200,11 @@ pub fn field_of(kind: NodeKind) -> Field {
 }
 
 fn report(usage: UsageRecord) -> UsageReport {
+    // Ids were once made of more: a message must be known again whenever it was written down.
+    let parts = usage.id.as_deref().and_then(|id| id.split_once('+'));
+    let id = parts.and_then(|(message, request)| UsageReport::id_of(Some(message), Some(request)));
     UsageReport {
-        id: usage.id,
+        id: id.or(usage.id),
         scope: if usage.total { Scope::Total } else { Scope::Message },
         model: usage.model,
         tokens: usage.tokens,

@@ -180,11 +180,11 @@ impl TrailFile {
     }
 
     /// Returns who has what is in it, by the file's number.
-    pub fn owner(&self, file: usize) -> Owner {
+    pub fn owner(&self, tool: &impl Tool, file: usize) -> Owner {
         let name = self.path.file_name().map(OsStrExt::as_bytes).unwrap_or_default();
         let order =
             name.iter().chain(std::iter::repeat(&0)).take(8).fold(0, |all, byte| all << 8 | u64::from(*byte));
-        Owner { file, born: self.born, order }
+        Owner { file, is_below: tool.is_below(&self.path), born: self.born, order }
     }
 
     /// Returns whether what was read is still there.

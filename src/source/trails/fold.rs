@@ -72,10 +72,20 @@ pub struct Word {
     pub at: Option<i64>,
 }
 
-/// What a message used: its id, model, the five counts, what of the cache is kept for an hour, whether it is a
-/// whole session's, and what its file says that it cost.
+/// What a message used.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Used(pub Option<Arc<str>>, Option<Name>, [Option<u64>; 5], u64, bool, Option<i64>);
+pub struct Used {
+    pub id: Option<Arc<str>>,
+    model: Option<Name>,
+    counts: [Option<u64>; 5],
+    /// What of the cache is kept for an hour.
+    hour_cache: u64,
+    /// Whether it is a whole session's.
+    is_total: bool,
+    is_fast: bool,
+    /// What its file says that it cost.
+    cost: Option<i64>,
+}
 
 const CLOCKS: [Clock; 5] = [Clock::Created, Clock::Started, Clock::Ended, Clock::AcceptBy, Clock::FinishBy];
 const FIELDS: [Field; 4] = [Field::Delegation, Field::Task, Field::Session, Field::Return];
@@ -264,44 +274,54 @@ impl Word {
 impl Used {
     fn of(report: UsageReport) -> Self {
         let counts = COUNTS.map(|count| report.tokens.get(count));
-        let cost = report.cost.map(|cost| cost.0);
-        Self(report.id, report.model, counts, report.hour_cache, report.scope == Scope::Total, cost)
+        Self {
+            counts,
+            is_total: report.scope == Scope::Total,
+            cost: report.cost.map(|cost| cost.0),
+            id: report.id,
+            model: report.model,
+            hour_cache: report.hour_cache,
+            is_fast: report.is_fast,
+        }
     }
 
     fn is_same(&self, other: &Self) -> bool {
-        match (&self.0, &other.0) {
+        match (&self.id, &other.id) {
             (Some(one), Some(two)) => one == two,
-            (None, None) => self.4 && other.4 && self.1 == other.1,
+            (None, None) => self.is_total && other.is_total && self.model == other.model,
             (_, _) => false,
         }
     }
 
     /// Takes in a repeat: of each count the larger is right.
     fn raise(&mut self, later: &Self) {
-        for (mine, theirs) in self.2.iter_mut().zip(later.2) {
+        for (mine, theirs) in self.counts.iter_mut().zip(later.counts) {
             *mine = (*mine).max(theirs);
         }
-        self.3 = self.3.max(later.3);
-        self.4 &= later.4;
-        self.5 = self.5.max(later.5);
+        self.hour_cache = self.hour_cache.max(later.hour_cache);
+        self.is_total &= later.is_total;
+        self.is_fast |= later.is_fast;
+        self.cost = self.cost.max(later.cost);
     }
 
     /// Returns it as it is told.
     pub fn report(&self) -> UsageReport {
-        let told = COUNTS.into_iter().zip(self.2);
+        let told = COUNTS.into_iter().zip(self.counts);
         let tokens = told.fold(Tokens::default(), |tokens, (count, told)| match told {
             Some(told) => tokens.with(count, told),
             None => tokens,
         });
         UsageReport {
-            id: self.0.clone(),
-            scope: if self.4 { Scope::Total } else { Scope::Message },
-            model: self.1.clone(),
+            id: self.id.clone(),
+            scope: if self.is_total { Scope::Total } else { Scope::Message },
+            model: self.model.clone(),
             tokens,
-            hour_cache: self.3,
-            cost: self.5.map(Usd),
+            hour_cache: self.hour_cache,
+            is_fast: self.is_fast,
+            cost: self.cost.map(Usd),
             by_table: false,
             is_original: false,
+            is_copy: false,
         }
     }
 }

@@ -51,6 +51,8 @@ struct Claim {
 pub struct Owner {
     /// The number of the file.
     pub file: usize,
+    /// Whether it is of an agent that another file's conversation started: what both have, it has from there.
+    pub is_below: bool,
     /// When it came to be, where that is known.
     pub born: Option<i64>,
     /// Decides among files that came to be at once, or nobody knows when: any order, but always the same.
@@ -125,7 +127,8 @@ impl Teller {
                 report.cost = self.cost(&report);
                 report.by_table = report.cost.is_some();
             }
-            report.is_original = report.id.as_ref().is_some_and(|id| self.is_older(id, owner));
+            let before = report.id.as_ref().and_then(|id| self.told_by_another(id, owner));
+            (report.is_original, report.is_copy) = (before == Some(true), before == Some(false));
             report
         });
         priced.collect()
@@ -151,23 +154,25 @@ impl Teller {
         }
     }
 
-    /// Returns whether a message is told of another file already that came to be later: a copy of this one.
-    fn is_older(&mut self, id: &str, by: Owner) -> bool {
+    /// Returns whether a message that another file told already is this one's: that one came to be later, and is a copy.
+    /// `None`: no other file told it.
+    fn told_by_another(&mut self, id: &str, by: Owner) -> Option<bool> {
         let file = u32::try_from(by.file).unwrap_or(u32::MAX);
         let known = match self.owners.entry(self.hasher.hash_one(id)) {
             Entry::Vacant(place) => {
                 place.insert(file);
-                return false;
+                return None;
             }
             Entry::Occupied(known) => known.into_mut(),
         };
         let before = usize::try_from(*known).ok().and_then(|known| *self.files.get(known)?);
-        let is_older = before
-            .is_some_and(|known| by.file != known.file && (by.born, by.order) < (known.born, known.order));
+        let before = before.filter(|before| before.file != by.file)?;
+        let age = |owner: Owner| (owner.is_below, owner.born, owner.order);
+        let is_older = age(by) < age(before);
         if is_older {
             *known = file;
         }
-        is_older
+        Some(is_older)
     }
 
     /// Returns whether a state is news, not older than what was told before, and since when it is over if it is.

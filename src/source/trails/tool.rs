@@ -120,6 +120,11 @@ pub trait Tool: Send + 'static {
         None
     }
 
+    /// Returns whether a trail is of an agent that a conversation in another trail started.
+    fn is_below(&self, _trail: &Path) -> bool {
+        false
+    }
+
     /// Returns a folder that may come to be when a trail grows.
     fn below(&self, _trail: &Path) -> Option<PathBuf> {
         None

@@ -57,6 +57,7 @@ impl Spent {
             model: model.map(str::to_owned),
             tokens: most,
             hour_cache: used.hour_cache(),
+            is_fast: used.is_fast(),
             ..Usage::default()
         })
     }

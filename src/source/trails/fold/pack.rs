@@ -120,14 +120,14 @@ impl Word {
 
 impl Used {
     fn pack(&self, to: &mut Packer) {
-        let Self(id, model, counts, hour_cache, is_total, cost) = self;
+        let Self { id, model, counts, hour_cache, is_total, is_fast, cost } = self;
         to.maybe(id.as_deref(), Packer::text);
         to.maybe(model.as_ref(), Packer::name);
         // Which of them are told, then those.
         to.number(counts.iter().rev().fold(0, |told, count| told << 1 | u64::from(count.is_some())));
         counts.iter().flatten().for_each(|count| to.number(*count));
         to.number(*hour_cache);
-        to.number(u64::from(*is_total));
+        to.number(u64::from(*is_total) | u64::from(*is_fast) << 1);
         to.maybe(*cost, Packer::signed);
     }
 
@@ -138,7 +138,10 @@ impl Used {
         for (_, count) in counts.iter_mut().enumerate().filter(|(nth, _)| told >> nth & 1 == 1) {
             *count = Some(from.number()?);
         }
-        Some(Self(id, model, counts, from.number()?, from.number()? != 0, from.maybe(Unpacker::signed)?))
+        let (hour_cache, marks) = (from.number()?, from.number()?);
+        let (is_total, is_fast) = (marks & 1 == 1, marks & 2 == 2);
+        let cost = from.maybe(Unpacker::signed)?;
+        Some(Self { id, model, counts, hour_cache, is_total, is_fast, cost })
     }
 }
 
@@ -228,6 +231,7 @@ mod tests {
             model: Some(model.into()),
             tokens: Tokens::default().with(Count::Output, number).with(Count::Input, 0),
             hour_cache: number,
+            is_fast: number % 2 == 1,
             ..UsageReport::default()
         };
         let plain = Outcome { summary: Some(text.into()), ..Outcome::default() };
