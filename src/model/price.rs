@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(kept_for_an_hour, Some(8.0));
         assert_eq!(dollars("claude-haiku-4-5", [0, 0, 0, 1_000_000], 400_000), Some(0.6 * 1.25 + 0.4 * 2.0));
         // No price of its own: as other input.
-        assert_eq!(dollars("gpt-5.5", [0, 0, 0, 1_000_000], 0), Some(5.0));
+        assert_eq!(dollars("gpt-5.1", [0, 0, 0, 1_000_000], 0), Some(1.25));
     }
 
     #[rstest]

@@ -43,8 +43,13 @@ impl Place {
         }
         place.configure_codex();
         place.configure_opencode();
-        place.configure_gemini();
+        place.configure_gemini(1);
         place
+    }
+
+    /// Lets Gemini ask a provider again that has failed.
+    pub fn gemini_asks_again(&self) {
+        self.configure_gemini(2);
     }
 
     pub fn home(&self) -> PathBuf {
@@ -121,11 +126,11 @@ impl Place {
         self.write(".config/opencode/opencode.json", &config.to_string());
     }
 
-    fn configure_gemini(&self) {
+    fn configure_gemini(&self, attempts: u32) {
         let config = json!({
             "security": { "auth": { "selectedType": "gemini-api-key" } },
             // How often it asks a provider again that has failed: it waits for half a minute in between.
-            "general": { "enableAutoUpdate": false, "disableUpdateNag": true, "maxAttempts": 1 },
+            "general": { "enableAutoUpdate": false, "disableUpdateNag": true, "maxAttempts": attempts },
             "privacy": { "usageStatisticsEnabled": false }, "telemetry": { "enabled": false },
             "experimental": { "enableAgents": true },
         });

@@ -38,15 +38,17 @@ fn finish(place: &Place, program: &Path, arguments: &[&str]) -> String {
     said
 }
 
-/// Returns what the tree says that each node used itself, and what all of them did together.
-fn shown(place: &Place) -> (Vec<Charged>, Charged) {
+/// What each task used itself, and with all below it.
+type Used = BTreeMap<String, (Charged, Charged)>;
+
+/// Returns what the tree says that the agent of each task used. A task is a sentence, and titles begin with it.
+fn shown(place: &Place) -> Used {
     let mut command = place.command(Path::new(env!("CARGO_BIN_EXE_quarterdeck")));
     command.args(["status", "--json"]);
     let output = run(command);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
     let tree: Value = serde_json::from_str(&text).unwrap();
-    let nodes = tree["nodes"].as_array().cloned().unwrap_or_default();
     let count = |usage: &Value, name: &str| usage[name].as_u64().unwrap_or(0);
     let charged = |usage: &Value| Charged {
         input: count(usage, "input"),
@@ -54,27 +56,47 @@ fn shown(place: &Place) -> (Vec<Charged>, Charged) {
         cache_read: count(usage, "cacheRead"),
         cache_write: count(usage, "cacheWrite"),
     };
-    let own =
-        nodes.iter().map(|node| charged(&node["usage"]["own"])).filter(|used| *used != Charged::default());
-    let roots = nodes.iter().filter(|node| node["parent"].is_null());
-    let all = roots.map(|node| charged(&node["usage"]["subtree"])).fold(Charged::default(), Charged::add);
-    (sorted(own.collect()), all)
-}
-
-/// Returns what the server served to each agent, by the task that its prompt named.
-fn served(place: &Place) -> (Vec<Charged>, Charged) {
-    let mut by_task: BTreeMap<String, Charged> = BTreeMap::new();
-    for one in place.server.served().into_iter().filter(|one| !one.is_aside) {
-        let sum = by_task.entry(one.task).or_default();
-        *sum = sum.add(one.charged.unwrap_or_default());
+    let mut used = Used::new();
+    for node in tree["nodes"].as_array().unwrap() {
+        let title = node["title"].as_str().unwrap_or_default();
+        let task = title.split_inclusive('.').next().unwrap_or_default().to_owned();
+        let both = (charged(&node["usage"]["own"]), charged(&node["usage"]["subtree"]));
+        let known = used.insert(task, both);
+        assert_eq!(known, None, "{title} stands twice in {text}");
     }
-    let all = by_task.values().copied().fold(Charged::default(), Charged::add);
-    (sorted(by_task.into_values().collect()), all)
+    used
 }
 
-fn sorted(mut list: Vec<Charged>) -> Vec<Charged> {
-    list.sort_unstable_by_key(|one| (one.input, one.output, one.cache_read, one.cache_write));
-    list
+/// Returns what the server served to the agent of each task. `below` names who was handed each task by whom, the
+/// deepest first.
+fn served(place: &Place, below: &[(&str, &str)]) -> Used {
+    let mut used = Used::new();
+    for one in place.server.served().into_iter().filter(|one| !one.is_aside) {
+        let (own, all) = used.entry(one.task).or_default();
+        *own = own.add(one.charged.unwrap_or_default());
+        *all = *own;
+    }
+    for (task, by) in below {
+        let (_, more) = used[*task];
+        let (_, all) = used.get_mut(*by).unwrap();
+        *all = all.add(more);
+    }
+    used
+}
+
+/// Two tasks that the main agent handed on.
+const PARTS: [(&str, &str); 2] = [("Part one.", "The whole."), ("Part two.", "The whole.")];
+
+/// A script whose first request fails once, as a provider does that is overloaded.
+fn overloaded() -> Value {
+    json!([{
+        "text": "At last.", "usage": usage(3),
+        "error": { "status": 529, "type": "overloaded_error", "message": "Overloaded", "times": 1 },
+    }])
+}
+
+fn failed_once(place: &Place) {
+    assert_eq!(place.server.served().iter().filter(|one| one.status == 529).count(), 1);
 }
 
 /// A script for a main agent that hands two tasks to helpers, the first of which has a helper of its own.
@@ -112,31 +134,28 @@ fn claude(place: &Place, program: &Path, more: &[&str], text: &str) -> String {
 fn every_token_of_claude_and_its_nested_helpers_is_counted_once_also_after_a_resume_and_a_fork() {
     let Some(program) = find("claude") else { return };
     let place = Place::new();
+    let below = [("Part three.", "Part one."), PARTS[0], PARTS[1]];
     claude(&place, &program, &["--session-id", SESSION], &prompt("The whole.", &claude_script()));
-    assert_eq!(shown(&place), served(&place), "after the first run");
+    assert_eq!(shown(&place), served(&place, &below), "after the first run");
     let more = json!([{ "text": "And more.", "usage": usage(5) }]);
     claude(&place, &program, &["--resume", SESSION], &prompt("The whole.", &more));
-    assert_eq!(shown(&place), served(&place), "after a resume");
+    assert_eq!(shown(&place), served(&place, &below), "after a resume");
     let fork = json!([{ "text": "Another way.", "usage": usage(6) }]);
     claude(&place, &program, &["--resume", SESSION, "--fork-session"], &prompt("The fork.", &fork));
-    assert_eq!(shown(&place), served(&place), "after a fork");
+    assert_eq!(shown(&place), served(&place, &below), "after a fork");
 }
 
 #[test]
-fn a_request_that_failed_and_was_tried_again_counts_once() {
+fn a_request_of_claude_that_failed_and_was_tried_again_counts_once() {
     let Some(program) = find("claude") else { return };
     let place = Place::new();
-    let script = json!([{
-        "text": "At last.", "usage": usage(3),
-        "error": { "status": 529, "type": "overloaded_error", "message": "Overloaded", "times": 1 },
-    }]);
-    claude(&place, &program, &[], &prompt("Try.", &script));
-    assert_eq!(place.server.served().iter().filter(|one| one.status == 529).count(), 1);
-    assert_eq!(shown(&place), served(&place));
+    claude(&place, &program, &[], &prompt("Try.", &overloaded()));
+    failed_once(&place);
+    assert_eq!(shown(&place), served(&place, &[]));
 }
 
 #[test]
-fn every_token_of_codex_and_its_helpers_is_counted_once_also_after_a_resume() {
+fn every_token_of_codex_and_its_helpers_is_counted_once_also_after_a_resume_and_a_fork() {
     let Some(program) = find("codex") else { return };
     let place = Place::new();
     let look = json!({ "name": "exec_command", "input": { "cmd": "echo part" } });
@@ -157,16 +176,28 @@ fn every_token_of_codex_and_its_helpers_is_counted_once_also_after_a_resume() {
         &program,
         &["exec", "--json", "--skip-git-repo-check", &prompt("The whole.", &script)],
     );
-    assert_eq!(shown(&place), served(&place), "after the first run");
+    assert_eq!(shown(&place), served(&place, &PARTS), "after the first run");
     let started: Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
     let thread = started["thread_id"].as_str().unwrap().to_owned();
     let more = prompt("The whole.", &json!([{ "text": "And more.", "usage": usage(6) }]));
     finish(&place, &program, &["exec", "resume", "--json", "--skip-git-repo-check", &thread, &more]);
-    assert_eq!(shown(&place), served(&place), "after a resume");
+    assert_eq!(shown(&place), served(&place, &PARTS), "after a resume");
+    let fork = prompt("The fork.", &json!([{ "text": "Another way.", "usage": usage(7) }]));
+    finish(&place, &program, &["exec", "fork", "--json", "--skip-git-repo-check", &thread, &fork]);
+    assert_eq!(shown(&place), served(&place, &PARTS), "after a fork");
 }
 
 #[test]
-fn every_token_of_gemini_and_its_helpers_is_counted_once() {
+fn a_request_of_codex_that_failed_and_was_tried_again_counts_once() {
+    let Some(program) = find("codex") else { return };
+    let place = Place::new();
+    finish(&place, &program, &["exec", "--json", "--skip-git-repo-check", &prompt("Try.", &overloaded())]);
+    failed_once(&place);
+    assert_eq!(shown(&place), served(&place, &[]));
+}
+
+#[test]
+fn every_token_of_gemini_and_its_helpers_is_counted_once_also_after_a_resume() {
     let Some(program) = find("gemini") else { return };
     let place = Place::new();
     let look =
@@ -188,16 +219,30 @@ fn every_token_of_gemini_and_its_helpers_is_counted_once() {
           "usage": usage(1) },
         { "text": "All is done.", "usage": usage(2) },
     ]);
-    finish(
-        &place,
-        &program,
-        &["-p", &prompt("The whole.", &script), "-o", "stream-json", "--yolo", "--skip-trust"],
-    );
-    assert_eq!(shown(&place), served(&place));
+    gemini(&place, &program, &[], &prompt("The whole.", &script));
+    assert_eq!(shown(&place), served(&place, &PARTS), "after the first run");
+    let more = json!([{ "text": "And more.", "usage": usage(5) }]);
+    gemini(&place, &program, &["--resume", "latest"], &prompt("The whole.", &more));
+    assert_eq!(shown(&place), served(&place, &PARTS), "after a resume");
+}
+
+fn gemini(place: &Place, program: &Path, more: &[&str], text: &str) -> String {
+    let arguments = ["-p", text, "-o", "stream-json", "--yolo", "--skip-trust"];
+    finish(place, program, &arguments.into_iter().chain(more.iter().copied()).collect::<Vec<_>>())
 }
 
 #[test]
-fn every_token_of_opencode_and_its_helpers_is_counted_once_also_after_a_resume() {
+fn a_request_of_gemini_that_failed_and_was_tried_again_counts_once() {
+    let Some(program) = find("gemini") else { return };
+    let place = Place::new();
+    place.gemini_asks_again();
+    gemini(&place, &program, &[], &prompt("Try.", &overloaded()));
+    failed_once(&place);
+    assert_eq!(shown(&place), served(&place, &[]));
+}
+
+#[test]
+fn every_token_of_opencode_and_its_helpers_is_counted_once_also_after_a_resume_and_a_fork() {
     let Some(program) = find("opencode") else { return };
     let place = Place::new();
     let look = json!({ "name": "bash", "input": { "command": "echo part", "description": "Look" } });
@@ -212,10 +257,22 @@ fn every_token_of_opencode_and_its_helpers_is_counted_once_also_after_a_resume()
     ]);
     let said =
         finish(&place, &program, &["run", "--format", "json", "--auto", &prompt("The whole.", &script)]);
-    assert_eq!(shown(&place), served(&place), "after the first run");
+    assert_eq!(shown(&place), served(&place, &PARTS), "after the first run");
     let first: Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
     let session = first["sessionID"].as_str().unwrap().to_owned();
     let more = prompt("The whole.", &json!([{ "text": "And more.", "usage": usage(6) }]));
     finish(&place, &program, &["run", "--format", "json", "--auto", "-s", &session, &more]);
-    assert_eq!(shown(&place), served(&place), "after a resume");
+    assert_eq!(shown(&place), served(&place, &PARTS), "after a resume");
+    let fork = prompt("The fork.", &json!([{ "text": "Another way.", "usage": usage(7) }]));
+    finish(&place, &program, &["run", "--format", "json", "--auto", "-s", &session, "--fork", &fork]);
+    assert_eq!(shown(&place), served(&place, &PARTS), "after a fork");
+}
+
+#[test]
+fn a_request_of_opencode_that_failed_and_was_tried_again_counts_once() {
+    let Some(program) = find("opencode") else { return };
+    let place = Place::new();
+    finish(&place, &program, &["run", "--format", "json", "--auto", &prompt("Try.", &overloaded())]);
+    failed_once(&place);
+    assert_eq!(shown(&place), served(&place, &[]));
 }

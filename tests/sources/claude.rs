@@ -169,7 +169,9 @@ fn what_is_repeated_beside_a_conversation_stays_with_it(#[case] newest_first: [&
             "session" => [answer(None, "aaaa", "1", 100), answer(None, "bbbb", "2", 20)].concat(),
             "aside" => {
                 let repeated = [("aaaa", "7", 100), ("bbbb", "8", 20), ("cccc", "9", 3)];
-                repeated.map(|(id, request, input)| answer(Some("aside_question-1"), id, request, input)).concat()
+                repeated
+                    .map(|(id, request, input)| answer(Some("aside_question-1"), id, request, input))
+                    .concat()
             }
             _ => [answer(Some("b7"), "aaaa", "1", 100), answer(Some("b7"), "dddd", "5", 4_000)].concat(),
         };
