@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::feed::{Batch, Feed};
+use super::shelf::Wanted;
 use super::tool::{Folder, Tool};
 use super::{idumb, omc, proofchecker, tasks};
 use crate::model::fact::Fact;
@@ -132,6 +133,14 @@ pub fn facts(
 ) -> Vec<Fact> {
     let tool = PLACES.iter().find(|(tool, ..)| tool.kind == kind);
     tool.map(|(tool, ..)| super::tool::facts(tool, files, source)).unwrap_or_default()
+}
+
+/// Returns one path of each kind of file that a tool's folder may have, for tests.
+pub fn places(kind: SourceKind) -> Vec<String> {
+    let tool = PLACES.iter().find(|(tool, ..)| tool.kind == kind);
+    let wanted = tool.map(|(tool, ..)| tool.wanted).unwrap_or_default();
+    let paths = wanted.iter().map(|(Wanted::Document(path) | Wanted::Rows(path))| path.replace('*', "1"));
+    paths.collect()
 }
 
 fn top_of(project: &Path) -> Option<Top> {

@@ -98,9 +98,12 @@ impl Place {
 
     fn read(&self, whole: &Bytes) -> Option<Known> {
         let (said, sum) = whole.split_at_checked(whole.len().checked_sub(SUM)?)?;
-        if crc32fast::hash(said).to_le_bytes() != sum {
-            return None;
-        }
+        let is_whole = crc32fast::hash(said).to_le_bytes() == sum;
+        if is_whole { self.unpack(said, whole) } else { None }
+    }
+
+    /// Reads what an index says; `None` where it is none, or another's.
+    pub fn unpack(&self, said: &[u8], whole: &Bytes) -> Option<Known> {
         let mut texts = Texts::default();
         let mut from = Unpacker::new(said.strip_prefix(FORM)?, &mut texts);
         let is_ours =
@@ -116,13 +119,19 @@ impl Place {
         from.is_done().then(|| Known { entries: entries.into_iter().collect(), folders })
     }
 
-    /// Writes the index anew, beside the old one and then in its place.
-    pub fn save(&self, entries: &[(&Path, Entry)], folders: &[(&Path, i64)]) -> io::Result<()> {
+    /// Begins an index: what says of what it is.
+    pub fn begin(&self) -> Packer {
         let mut to = Packer::default();
         to.bytes.extend_from_slice(FORM);
         to.text(self.tool);
         to.number(self.reader.into());
         to.text(&self.of);
+        to
+    }
+
+    /// Writes the index anew, beside the old one and then in its place.
+    pub fn save(&self, entries: &[(&Path, Entry)], folders: &[(&Path, i64)]) -> io::Result<()> {
+        let mut to = self.begin();
         to.list(entries, |to, (path, entry)| {
             to.bytes(path.as_os_str().as_bytes());
             entry.pack(to);

@@ -1,23 +1,6 @@
-//! What a request's body, a plan file or the inbox may hold: it is taken or refused in words, and what is taken is read
-//! again as it was written.
-
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use quarterdeck::model::command::Command;
-use quarterdeck::serve::plan::{Otherwise, read, read_file};
-use serde_json::{Map, Value};
+#[path = "../readers/api.rs"]
+mod reader;
 
-fuzz_target!(|bytes: &[u8]| {
-    if let Ok(command) = serde_json::from_slice::<Command>(bytes) {
-        let text = serde_json::to_vec(&command).expect("a command can be written");
-        assert_eq!(serde_json::from_slice::<Command>(&text).ok(), Some(command));
-    }
-    let Ok(fields) = serde_json::from_slice::<Map<String, Value>>(bytes) else { return };
-    let otherwise = Otherwise::default();
-    for told in [read(fields.clone(), &otherwise), read_file(fields, &otherwise)] {
-        if let Err(why) = told {
-            assert!(!why.trim().is_empty());
-        }
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| reader::read(bytes));

@@ -1,13 +1,6 @@
-//! Text from outside: nothing dangerous passes, and cleaning twice changes nothing.
-
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use quarterdeck::model::text::{line, lines};
+#[path = "../readers/text.rs"]
+mod reader;
 
-fuzz_target!(|raw: &str| {
-    let (one, several) = (line(raw), lines(raw));
-    assert_eq!((line(&one), lines(&several)), (one.clone(), several.clone()));
-    assert!(!one.contains(char::is_control), "{one:?}");
-    assert!(!several.contains(|c: char| c.is_control() && c != '\n'), "{several:?}");
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| reader::read(bytes));
