@@ -138,7 +138,7 @@ fn only_the_sessions_of_the_project_are_shown_with_its_folders_and_work_trees() 
 }
 
 /// An answer as a transcript has it; the ids are as long as the provider's.
-fn answer(agent: Option<&str>, message: &str, request: &str, input: u64) -> String {
+pub fn answer(agent: Option<&str>, message: &str, request: &str, input: u64) -> String {
     let chain = agent.map_or_else(
         || r#""isSidechain":false"#.to_owned(),
         |id| format!(r#""isSidechain":true,"agentId":"{id}""#),

@@ -10,5 +10,7 @@
 mod claude;
 mod follow;
 mod index;
+#[cfg(target_os = "linux")]
+mod large;
 mod props;
 mod world;

@@ -12,21 +12,23 @@ use quarterdeck::source::trails::fold::Fold;
 use quarterdeck::source::trails::pack::Texts;
 use serde_json::Value;
 
-use crate::world::{Home, now};
+use crate::world::{Home, files, now};
 
-fn fixtures() -> Vec<Vec<u8>> {
+/// Every transcript of the fixtures, and whose it is.
+fn fixtures() -> Vec<(Own, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sources/claude");
-    let mut found = Vec::new();
-    for fixture in ["nested", "background", "forked", "old_inline", "old_beside", "endings"] {
-        let files = fs::read_dir(folder.join(fixture).join("projects/-srv-shop")).unwrap();
-        found.extend(
-            files
-                .map(|file| file.unwrap().path())
-                .filter(|path| path.is_file())
-                .map(|path| fs::read(path).unwrap()),
-        );
+    let transcripts =
+        files(&folder).into_iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    transcripts.map(|path| (whose(&path), fs::read(path).unwrap())).collect()
+}
+
+fn whose(path: &Path) -> Own {
+    let name = path.file_stem().unwrap().to_str().unwrap();
+    match name.strip_prefix("agent-") {
+        Some(id) if id.starts_with("acompact") => Own::Helper("s".into()),
+        Some(id) => Own::Agent(id.into(), None),
+        None => own(),
     }
-    found
 }
 
 fn own() -> Own {
@@ -34,14 +36,14 @@ fn own() -> Own {
 }
 
 /// Reads pieces; between them, where asked, the reader is put aside and taken up again.
-fn read(pieces: &[&[u8]], aside: bool) -> Vec<Said> {
-    let (mut reader, mut lines, mut said) = (Reader::new(own(), None), Lines::default(), Vec::new());
+fn read(own: &Own, pieces: &[&[u8]], aside: bool) -> Vec<Said> {
+    let (mut reader, mut lines, mut said) = (Reader::new(own.clone(), None), Lines::default(), Vec::new());
     let mut offset = 0;
     for piece in pieces {
         lines.push(offset, piece, |line| {
             reader.line(&line, &mut said);
             if aside {
-                reader = Reader::new(own(), Some(&reader.state()));
+                reader = Reader::new(own.clone(), Some(&reader.state()));
             }
         });
         offset += piece.len() as u64;
@@ -60,10 +62,10 @@ fn folded(said: Vec<Said>) -> Fold {
 
 #[test]
 fn any_fixture_cut_at_any_byte_says_the_same() {
-    for bytes in fixtures() {
-        let whole = read(&[&bytes], false);
+    for (own, bytes) in fixtures() {
+        let whole = read(&own, &[&bytes], false);
         for cut in 0..bytes.len() {
-            assert_eq!(read(&[&bytes[..cut], &bytes[cut..]], false), whole, "cut at {cut}");
+            assert_eq!(read(&own, &[&bytes[..cut], &bytes[cut..]], false), whole, "cut at {cut}");
         }
     }
 }
@@ -100,7 +102,7 @@ fn written_oddly(value: &Value, to: &mut String) {
 
 #[test]
 fn however_a_line_is_written_it_says_the_same() {
-    for bytes in fixtures() {
+    for (own, bytes) in fixtures() {
         let mut odd = String::new();
         for line in String::from_utf8(bytes.clone()).unwrap().lines() {
             // One that is no JSON says nothing, and stays as it is.
@@ -115,21 +117,21 @@ fn however_a_line_is_written_it_says_the_same() {
             }
             odd.push('\n');
         }
-        assert_eq!(read(&[odd.as_bytes()], false), read(&[&bytes], false));
+        assert_eq!(read(&own, &[odd.as_bytes()], false), read(&own, &[&bytes], false));
     }
 }
 
 #[test]
 fn a_reader_that_is_put_aside_after_every_line_says_the_same() {
-    for bytes in fixtures() {
-        assert_eq!(read(&[&bytes], true), read(&[&bytes], false));
+    for (own, bytes) in fixtures() {
+        assert_eq!(read(&own, &[&bytes], true), read(&own, &[&bytes], false));
     }
 }
 
 #[test]
 fn a_fold_of_two_halves_is_the_fold_of_the_whole() {
-    for bytes in fixtures() {
-        let said = read(&[&bytes], false);
+    for (own, bytes) in fixtures() {
+        let said = read(&own, &[&bytes], false);
         let whole = folded(said.clone());
         for cut in 0..=said.len() {
             let (one, two) = said.split_at(cut);
@@ -160,7 +162,7 @@ fn a_home_whose_file_came_in_two_halves_shows_the_same() {
 proptest! {
     #[test]
     fn arbitrary_bytes_never_stop_it(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        read(&[&bytes, b"\n"], true);
+        read(&own(), &[&bytes, b"\n"], true);
         let mut lines = Lines::default();
         lines.push(0, &[&bytes[..], b"\n"].concat(), |line| Speech.line(&line, &mut Vec::new()));
     }
@@ -170,9 +172,9 @@ proptest! {
         which in any::<prop::sample::Index>(), at in any::<prop::sample::Index>(), byte in any::<u8>(),
     ) {
         let fixtures = fixtures();
-        let mut bytes = fixtures[which.index(fixtures.len())].clone();
+        let (own, mut bytes) = fixtures[which.index(fixtures.len())].clone();
         let at = at.index(bytes.len());
         bytes[at] = byte;
-        prop_assert_eq!(read(&[&bytes], true), read(&[&bytes], false));
+        prop_assert_eq!(read(&own, &[&bytes], true), read(&own, &[&bytes], false));
     }
 }

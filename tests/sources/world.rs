@@ -113,7 +113,8 @@ impl Followed {
     }
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
+/// Returns all files below a folder, in the order of their paths.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut entries: Vec<PathBuf> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
