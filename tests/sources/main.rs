@@ -12,5 +12,6 @@ mod follow;
 mod index;
 #[cfg(target_os = "linux")]
 mod large;
+mod priced;
 mod props;
 mod world;
