@@ -77,12 +77,6 @@ impl Deck {
         self.program().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// Starts a command whose output nobody reads.
-    pub fn spawn_unheard(&self, arguments: &[&str]) -> Child {
-        let (out, err) = (Stdio::null(), Stdio::null());
-        self.program().args(arguments).stdin(Stdio::null()).stdout(out).stderr(err).spawn().unwrap()
-    }
-
     /// Hands over a plan, and returns the delegation's id.
     pub fn plan(&self, plan: &Value) -> String {
         let file = self.path("plan.json");
@@ -90,7 +84,8 @@ impl Deck {
         self.ok(&["delegate", "--plan", file.to_str().unwrap()])
     }
 
-    fn program(&self) -> Command {
+    /// Returns the program as it runs here.
+    pub fn program(&self) -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin("quarterdeck"));
         let path = std::env::var_os("PATH").unwrap_or_default();
         command.current_dir(self.folder.path()).env_clear().env("PATH", path).env("HOME", self.folder.path());

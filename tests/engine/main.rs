@@ -20,3 +20,4 @@ mod propose;
 mod rollback;
 mod soak;
 mod storm;
+mod terminal;

@@ -4,15 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use quarterdeck::model::Model;
-use quarterdeck::model::command::{Limits, PauseMode, Spec, StepSpec, Verb};
-use quarterdeck::model::id::DelegationId;
+use quarterdeck::model::command::{Answer, Limits, PauseMode, Spec, StepSpec, Verb};
+use quarterdeck::model::id::{DelegationId, QuestionId};
 use quarterdeck::model::key::SourceId;
 use quarterdeck::model::time::Stamp;
 use quarterdeck::model::usage::Count;
@@ -23,6 +22,7 @@ use serde_json::Value;
 
 use crate::deck::{journal, text, wait_until};
 use crate::storm::{Storm, roll};
+use crate::terminal::OnTerminal;
 
 /// Agents that work, fail, ask and never end.
 const FLEET: &str = r#"
@@ -107,8 +107,10 @@ struct Soak {
     ends: BTreeMap<String, BTreeSet<u64>>,
     /// What each message used, in and out.
     used: BTreeMap<String, [u64; 2]>,
-    /// Monitors that look on: one from the beginning to the end, and others that are killed.
-    monitors: Vec<Child>,
+    /// Dashboards that look on: one from the beginning to the end, and others that are killed.
+    monitors: Vec<OnTerminal>,
+    /// The last question of each delegation.
+    asked: BTreeMap<DelegationId, QuestionId>,
     /// Delegations that have not ended, as far as that was seen.
     open: BTreeSet<DelegationId>,
     /// Engines, hosts, monitors.
@@ -121,9 +123,9 @@ impl Soak {
         storm.seed = std::env::var("QD_SOAK_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0x5eed);
         fs::write(storm.deck.path("quarterdeck.toml"), FLEET).unwrap();
         storm.deck.ok(&["engine", "start"]);
-        let monitors = vec![monitor(&storm), monitor(&storm)];
-        let (outcomes, ends, used, open) = Default::default();
-        Self { storm, outcomes, ends, used, monitors, open, kills: [0; 3] }
+        let monitors = vec![OnTerminal::of(&storm.deck), OnTerminal::of(&storm.deck)];
+        let (outcomes, ends, used, open, asked) = Default::default();
+        Self { storm, outcomes, ends, used, monitors, asked, open, kills: [0; 3] }
     }
 
     fn roll(&mut self, below: u64) -> u64 {
@@ -157,12 +159,16 @@ impl Soak {
         let nth = usize::try_from(self.roll(nth as u64 + 1)).unwrap();
         let id = self.open.iter().nth(nth).unwrap().clone();
         let step = (self.roll(2) == 0).then_some("st-0");
-        let verb = match self.roll(8) {
+        let answer = self.asked.get(&id).cloned();
+        let verb = match self.roll(11) {
             0 => Verb::Pause { mode: PauseMode::Freeze, reason: None },
             1 => Verb::Pause { mode: PauseMode::Drain, reason: None },
             2 | 3 => Verb::Resume,
             4 => Verb::Retry { with_failure: false, agent: None, model: None, fresh: false },
             5 => Verb::Skip { reason: None, result: None },
+            6 => Verb::Tell { text: "Make haste.".into() },
+            7 => Verb::Raise { tokens: Some(1_000_000), cost: None, deadline: None, by_ms: None },
+            8 if answer.is_some() => Verb::Answer { question_id: answer.unwrap(), answer: Answer::Allow },
             _ => Verb::Cancel { rollback: false, reason: None },
         };
         self.storm.give_to(&id, step, verb);
@@ -184,10 +190,8 @@ impl Soak {
                 }
             }
             2 => {
-                let mut one = self.monitors.pop().unwrap();
-                one.kill().unwrap();
-                one.wait().unwrap();
-                self.monitors.push(monitor(&self.storm));
+                self.monitors.pop().unwrap().kill();
+                self.monitors.push(OnTerminal::of(&self.storm.deck));
                 self.kills[2] += 1;
             }
             _ => {}
@@ -216,6 +220,9 @@ impl Soak {
             }
             self.book(kind, &told);
             let Some(id) = data["delegationId"].as_str().map(DelegationId::from) else { continue };
+            if let Some(question) = data["questionId"].as_str().filter(|_| kind == "question:asked") {
+                self.asked.insert(id.clone(), question.into());
+            }
             match kind.strip_prefix("delegation:").unwrap_or(kind) {
                 "completed" | "failed" | "cancelled" | "expired" => self.open.remove(&id),
                 // A retry opens again what had ended.
@@ -298,20 +305,6 @@ impl Soak {
     }
 }
 
-/// Starts a monitor that says every change in a line.
-fn monitor(storm: &Storm) -> Child {
-    storm.deck.spawn_unheard(&["--plain"])
-}
-
-impl Drop for Soak {
-    fn drop(&mut self) {
-        for monitor in &mut self.monitors {
-            let _ = monitor.kill();
-            let _ = monitor.wait();
-        }
-    }
-}
-
 /// Returns the tokens that a record of the history tells of, in and out.
 fn kept(record: &Value) -> [u64; 2] {
     let list = |name: &str| record[name].as_array().cloned().unwrap_or_default();
@@ -363,7 +356,7 @@ fn after_a_long_night_the_books_balance() {
     for (session, ends) in &soak.ends {
         assert_eq!(ends.len(), 1, "ends of {session}");
     }
-    assert!(soak.monitors[0].try_wait().unwrap().is_none(), "the monitor that was left alone is there");
+    assert!(soak.monitors[0].is_there(), "the dashboard that was left alone is there");
     assert_no_growth(early, late);
     assert_no_growth(watched, soak.held(soak.monitors[0].id()));
     let doctor = soak.storm.deck.run(&["doctor", "--folder-only"]);
