@@ -42,6 +42,9 @@ pub struct Price {
     above: Option<Box<Price>>,
     /// From how many tokens on: of the price of long requests only.
     tokens: Option<u64>,
+    /// The same for one token, in millionths of a nano-dollar: there are very many messages, and few prices.
+    #[serde(skip)]
+    rates: [u64; 5],
 }
 
 #[derive(Debug, Deserialize)]
@@ -66,7 +69,8 @@ impl Prices {
             return Err(format!("the price of {name} is no amount of money"));
         }
         self.date = table.as_of.unwrap_or(self.date);
-        self.models.extend(table.models.into_iter().map(|(name, price)| (name.to_lowercase(), price)));
+        let models = table.models.into_iter().map(|(name, price)| (name.to_lowercase(), price.rated()));
+        self.models.extend(models);
         Ok(self)
     }
 
@@ -112,18 +116,28 @@ impl Price {
             sent > above.tokens.unwrap_or(LONG) && report.scope == super::fact::Scope::Message
         };
         let price = self.above.as_deref().filter(|above| is_long(above)).unwrap_or(self);
-        let times = if report.is_fast { self.fast? } else { 1.0 };
-        let parts = [
-            (count(Count::Input), price.input),
-            (count(Count::Output), price.output),
-            (read, price.cache_read.unwrap_or(price.input)),
-            (write - hour, price.cache_write.unwrap_or(price.input)),
-            (hour, price.cache_write_1h.unwrap_or(2.0 * price.input)),
-        ];
-        let millionths: u128 =
-            parts.iter().map(|(tokens, price)| u128::from(*tokens) * per_token(*price * times)).sum();
+        let times = if report.is_fast { Some(self.fast?) } else { None };
+        let rates = times.map_or(price.rates, |times| price.rates(times));
+        let counts = [count(Count::Input), count(Count::Output), read, write - hour, hour];
+        let parts = counts.into_iter().zip(rates);
+        let millionths: u128 = parts.map(|(tokens, rate)| u128::from(tokens) * u128::from(rate)).sum();
         // Rounded once, at the end: a hundred thousand messages must not drift.
         i64::try_from((millionths + 500) / 1_000).ok().map(Usd)
+    }
+
+    /// Returns it with what a token costs.
+    fn rated(self) -> Self {
+        let above = self.above.map(|above| Box::new(above.rated()));
+        let price = Self { above, ..self };
+        Self { rates: price.rates(1.0), ..price }
+    }
+
+    /// Returns what one token of each kind costs, if everything costs so many times as much.
+    fn rates(&self, times: f64) -> [u64; 5] {
+        let read = self.cache_read.unwrap_or(self.input);
+        let write = self.cache_write.unwrap_or(self.input);
+        let hour = self.cache_write_1h.unwrap_or(2.0 * self.input);
+        [self.input, self.output, read, write, hour].map(|price| per_token(price * times))
     }
 
     fn is_sound(&self) -> bool {
@@ -135,8 +149,8 @@ impl Price {
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked when it was read")]
-fn per_token(price: f64) -> u128 {
-    (price * PER_TOKEN).round() as u128
+fn per_token(price: f64) -> u64 {
+    (price * PER_TOKEN).round() as u64
 }
 
 /// Returns a model's own name: `us.anthropic.claude-x-v1:0`, `anthropic/claude-x` and `claude-x[1m]` are one.
