@@ -78,6 +78,19 @@ fn word(model: &Model, key: &NodeKey) -> Option<StatusWord> {
     Some(model.get(model.find(key)?)?.status.word())
 }
 
+/// Each node with what it hangs under, how it stands and what it spent, whatever the order in which they came.
+fn threads(model: &Model) -> Vec<String> {
+    let shown = |node: &quarterdeck::model::node::Node| {
+        let above = node.parent().map(|parent| model.name_of(parent)).unwrap_or_default();
+        let (word, title) = (node.status.word(), node.title.as_deref().unwrap_or_default());
+        let (own, all) = (node.own_spend().tokens(), node.subtree_spend().tokens());
+        format!("{title} under {above}: {word:?}, {own:?} of {all:?}")
+    };
+    let mut all: Vec<String> = model.nodes().map(|(_, node)| shown(node)).collect();
+    all.sort_unstable();
+    all
+}
+
 fn rollouts(home: &Path, scope: Scope, cache: Option<&Path>) -> Trails<Codex> {
     let prices = Arc::new(Prices::built_in());
     Trails::new(Codex::new(&homes(home)).unwrap(), scope, SOURCE, prices, cache)
@@ -119,6 +132,44 @@ fn what_is_appended_is_told_and_nothing_twice() {
     drain(&mut feed, &mut model);
     assert_eq!(own(&model, &codex::key(ROOT)), [2300, 97, 13_000, 0]);
     assert_eq!(word(&model, &codex::key(ROOT)), Some(StatusWord::Done));
+}
+
+#[test]
+fn a_thread_that_is_put_away_and_taken_back_stays_the_same() {
+    let home = tempfile::tempdir().unwrap();
+    let day = codex_home(home.path());
+    let name = format!("rollout-2026-11-02T09-00-00-{LEAF}.jsonl");
+    let archived = home.path().join(".codex/archived_sessions");
+    let (here, there) = (day.join(&name), archived.join(&name));
+    let cache = tempfile::tempdir().unwrap();
+    let mut feed = rollouts(home.path(), Scope::All, Some(cache.path()));
+    let mut model = told(&mut feed);
+    let before = threads(&model);
+    // The folder for them comes to be with the first one, and nobody listens there.
+    fs::create_dir(&archived).unwrap();
+    for (from, to) in [(&here, &there), (&there, &here), (&here, &there)] {
+        fs::rename(from, to).unwrap();
+        feed.ring(from);
+        drain(&mut feed, &mut model);
+        assert_eq!(threads(&model), before);
+    }
+    let homes = homes(home.path());
+    assert_eq!(quarterdeck::source::codex::transcript(&homes, LEAF), Some(there));
+    drop(feed);
+    for _ in 0..2 {
+        let again = told(&mut rollouts(home.path(), Scope::All, Some(cache.path())));
+        assert_eq!(threads(&again), before, "a start finds it there, from the files and from the index");
+    }
+}
+
+#[test]
+fn who_put_all_threads_away_still_has_them() {
+    let home = tempfile::tempdir().unwrap();
+    let day = codex_home(home.path());
+    let before = threads(&told(&mut rollouts(home.path(), Scope::All, None)));
+    fs::rename(&day, home.path().join(".codex/archived_sessions")).unwrap();
+    fs::remove_dir_all(home.path().join(".codex/sessions")).unwrap();
+    assert_eq!(threads(&told(&mut rollouts(home.path(), Scope::All, None))), before);
 }
 
 #[test]

@@ -106,6 +106,11 @@ pub trait Tool: Send + 'static {
     /// Returns the folder that is shown as its place.
     fn root(&self) -> &Path;
 
+    /// Returns the folders below which its trails are.
+    fn tops(&self) -> Vec<PathBuf> {
+        vec![self.root().to_owned()]
+    }
+
     /// Returns what a path is; nothing is read for it but what decides that.
     fn sort(&self, path: &Path, is_folder: bool) -> Sort;
 
