@@ -45,6 +45,8 @@ const SLICE: usize = 8 * 1024 * 1024;
 const FILES_AT_ONCE: usize = 256;
 /// How much is read at a time.
 const CHUNK: usize = 256 * 1024;
+/// About so much is read to know where a session ran.
+const ASKED: usize = 16 * 1024;
 /// So many files are looked at with every poll, for file systems that tell nothing: those that changed last.
 const RECENT: usize = 32;
 /// The index is written no more often.
@@ -152,10 +154,7 @@ impl<T: Tool> Trails<T> {
             file.recall(entry);
         }
         file.date();
-        if file.place.is_none() {
-            file.place = self.tool.place(&file.path);
-        }
-        let is_wanted = file.place.as_ref().is_none_or(|place| self.scope.has(place));
+        let is_wanted = self.may_want(&file);
         let ix = self.files.len();
         self.by_path.insert(file.path.clone().into(), ix);
         file.is_queued = is_wanted;
@@ -166,11 +165,37 @@ impl<T: Tool> Trails<T> {
         is_wanted.then_some(ix)
     }
 
+    /// Returns whether a file is wanted, as far as is known without reading any of it.
+    fn may_want(&self, file: &TrailFile) -> bool {
+        file.place.as_ref().is_none_or(|place| self.scope.has(place))
+    }
+
+    /// Returns whether a file is wanted, now that its turn has come: where its session ran may have to be read, which
+    /// is not done for all files before anything is told.
+    fn is_wanted(&mut self, ix: usize) -> bool {
+        let Some(file) = self.files.get_mut(ix) else { return false };
+        if file.place.is_none() && file.is_unread() && self.scope != Scope::All {
+            file.place = self.tool.place(&file.path);
+            self.is_dirty |= file.place.is_some();
+        }
+        file.is_queued = false;
+        let is_wanted = self.files.get(ix).is_some_and(|file| self.may_want(file));
+        if !is_wanted {
+            self.recent.retain(|known| *known != ix);
+        } else if self.first.is_some() && self.recent.len() < RECENT && !self.recent.contains(&ix) {
+            // In the place of one that turned out not to be wanted.
+            self.recent.push_back(ix);
+        }
+        is_wanted
+    }
+
     /// Notes that a file is to be read before all others.
     fn enqueue(&mut self, ix: usize) {
+        if !self.files.get(ix).is_some_and(|file| self.may_want(file)) {
+            return;
+        }
         let Some(file) = self.files.get_mut(ix) else { return };
-        let is_wanted = file.place.as_ref().is_none_or(|place| self.scope.has(place));
-        if is_wanted && !std::mem::replace(&mut file.is_queued, true) {
+        if !std::mem::replace(&mut file.is_queued, true) {
             self.queue.push(ix);
         }
         if self.recent.front() != Some(&ix) {
@@ -200,7 +225,7 @@ impl<T: Tool> Trails<T> {
         let (mut left, mut files) = (budget, FILES_AT_ONCE);
         while left > 0 && files > 0 {
             let Some(ix) = self.queue.pop() else { return };
-            let read = self.advance(ix, left, now, batch);
+            let read = if self.is_wanted(ix) { self.advance(ix, left, now, batch) } else { ASKED };
             left = left.saturating_sub(read);
             files -= 1;
         }
@@ -210,7 +235,6 @@ impl<T: Tool> Trails<T> {
     fn advance(&mut self, ix: usize, budget: usize, now: Stamp, batch: &mut Batch) -> usize {
         let Some(file) = self.files.get_mut(ix) else { return 0 };
         let mut fresh = Fold::default();
-        file.is_queued = false;
         let owner = file.owner(ix);
         if !std::mem::replace(&mut file.is_told, true) {
             file.tell(&mut self.texts, |fold| self.teller.tell(owner, fold, batch));
@@ -276,11 +300,9 @@ impl<T: Tool> Trails<T> {
             self.files.push(file);
             self.queue.push(ix);
         }
-        let scope = &self.scope;
-        let wanted = |ix: &usize| {
-            self.files.get(*ix).and_then(|file| file.place.as_ref()).is_none_or(|place| scope.has(place))
-        };
-        self.queue.retain(wanted);
+        let mut queue = std::mem::take(&mut self.queue);
+        queue.retain(|ix| self.files.get(*ix).is_some_and(|file| self.may_want(file)));
+        self.queue = queue;
         self.queue.sort_by_key(|ix| self.files.get(*ix).map(|file| file.stamped.modified));
         self.recent = self.queue.iter().rev().take(RECENT).copied().collect();
         self.first = Some(self.queue.len());

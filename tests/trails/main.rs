@@ -8,6 +8,7 @@ mod frames;
 mod gemini;
 mod opencode;
 mod props;
+mod turns;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

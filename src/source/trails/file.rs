@@ -192,6 +192,11 @@ impl TrailFile {
         now.inode == self.inode && now.len >= self.read_to
     }
 
+    /// Returns whether no line of it was read yet.
+    pub fn is_unread(&self) -> bool {
+        self.offset == 0
+    }
+
     /// Returns whether it is other than what was read: there are more bytes, or fewer, or it is another file.
     pub fn is_behind(&self) -> bool {
         self.stamped.len != self.read_to || self.stamped.inode != self.inode

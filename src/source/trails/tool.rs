@@ -115,7 +115,7 @@ pub trait Tool: Send + 'static {
     fn sort(&self, path: &Path, is_folder: bool) -> Sort;
 
     /// Returns where the session of a trail ran, where that must be read from the file itself to know whether it
-    /// is wanted. It is asked once, and kept.
+    /// is wanted. It is asked when the file's turn to be read comes, and kept; where all are wanted, never.
     fn place(&self, _trail: &Path) -> Option<PathBuf> {
         None
     }
