@@ -51,7 +51,7 @@ impl Tool for Codex {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn root(&self) -> &Path {

@@ -61,7 +61,7 @@ impl Tool for Gemini {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn root(&self) -> &Path {

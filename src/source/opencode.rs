@@ -7,6 +7,7 @@
 mod database;
 mod files;
 mod log;
+mod ranks;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use database::{Database, Numbered};
 use files::Files;
 pub use log::SessionLog;
+use ranks::Ranks;
 
 use super::feed::{Batch, Feed};
 use super::health::Health;
@@ -47,6 +49,7 @@ pub struct OpenCode {
     health: Health,
     is_open: bool,
     sessions: HashMap<String, Known>,
+    ranks: Ranks,
     /// Messages that were not finished, by when they came.
     open: Vec<Numbered>,
     progress: Progress,
@@ -95,13 +98,14 @@ impl OpenCode {
             health: Health::of(source),
             is_open: false,
             sessions: HashMap::new(),
+            ranks: Ranks::default(),
             open: Vec::new(),
             progress: Progress::default(),
         })
     }
 
     /// Tells what the database has that was not told.
-    fn read(&mut self, batch: &mut Batch) -> Result<(), String> {
+    fn read(&mut self, now: Stamp, batch: &mut Batch) -> Result<(), String> {
         let is_first = !self.progress.has_begun;
         let has_changed = self.database.has_changed()?;
         if !self.database.is_open() || (!has_changed && self.progress.first.is_none() && !is_first) {
@@ -131,7 +135,7 @@ impl OpenCode {
             self.tell_message(row, &mut said)?;
         }
         self.database.finish()?;
-        self.tell(said, batch);
+        self.tell(said, now, batch);
         Ok(())
     }
 
@@ -153,7 +157,9 @@ impl OpenCode {
             self.sessions.insert(row.id.clone(), Known { row, is_wanted, newest });
         }
         for (id, _) in gone.into_iter().filter(|(_, known)| known.is_wanted) {
-            batch.facts.push(Fact::node(self.source, None, opencode::key(&id), NodeFact::Gone));
+            let key = opencode::key(&id);
+            self.ranks.forget(&key);
+            batch.facts.push(Fact::node(self.source, None, key, NodeFact::Gone));
         }
         Ok(())
     }
@@ -196,7 +202,8 @@ impl OpenCode {
         self.progress = Progress::default();
     }
 
-    fn tell(&mut self, said: Vec<Said>, batch: &mut Batch) {
+    fn tell(&mut self, mut said: Vec<Said>, now: Stamp, batch: &mut Batch) {
+        self.ranks.add(now, &mut said);
         let mut fold = Fold::default();
         for said in said {
             fold.take(said);
@@ -205,10 +212,10 @@ impl OpenCode {
     }
 
     /// Tells what the files have: once there is a database, everything is in it.
-    fn read_files(&mut self, batch: &mut Batch) {
+    fn read_files(&mut self, now: Stamp, batch: &mut Batch) {
         let mut said = Vec::new();
         batch.more = self.files.read(&self.scope, &mut said);
-        self.tell(said, batch);
+        self.tell(said, now, batch);
     }
 }
 
@@ -224,7 +231,7 @@ impl Feed for OpenCode {
             self.teller.open(&self.root.display().to_string(), &mut batch);
         }
         let state = if has_database {
-            match self.read(&mut batch) {
+            match self.read(now, &mut batch) {
                 Ok(()) => SourceState::Ok,
                 Err(what) => {
                     self.start_over();
@@ -232,7 +239,7 @@ impl Feed for OpenCode {
                 }
             }
         } else {
-            self.read_files(&mut batch);
+            self.read_files(now, &mut batch);
             SourceState::Ok
         };
         self.health.tell(state, &mut batch);

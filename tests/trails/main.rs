@@ -7,6 +7,7 @@ mod codex;
 mod frames;
 mod gemini;
 mod opencode;
+mod order;
 mod props;
 mod turns;
 
