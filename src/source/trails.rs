@@ -265,6 +265,10 @@ impl<T: Tool> Trails<T> {
                 let (fold, is_new) = file.conclude(&self.tool, now, &mut self.texts);
                 self.is_dirty |= is_new;
                 self.teller.tell(owner, &fold, batch);
+                if let Some(why) = file.trouble_beside() {
+                    file.trouble = Some(format!("{}: {why}", file.path.display()));
+                    self.troubled.insert(ix);
+                }
             }
         }
         if ending == Ending::More {

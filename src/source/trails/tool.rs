@@ -125,6 +125,11 @@ pub trait Tool: Send + 'static {
         None
     }
 
+    /// Returns how large that file may be to be read.
+    fn largest_side(&self) -> u64 {
+        1024 * 1024
+    }
+
     /// Returns a folder that may come to be when a trail grows.
     fn below(&self, _trail: &Path) -> Option<PathBuf> {
         None
