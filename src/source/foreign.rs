@@ -208,10 +208,14 @@ impl Project {
             Some(_) | None => {
                 self.walked = Some((now, top));
                 let tops = self.work_trees();
-                tops.iter().for_each(|top| look_outside(top, around, found));
+                for top in &tops {
+                    look_outside(top, around, found);
+                }
                 let (folders, is_cut) = walk::folders(tops);
                 self.is_cut = is_cut;
-                folders.iter().for_each(|folder| look_in(folder, found));
+                for folder in folders {
+                    look_in(&folder, found);
+                }
             }
         }
     }
@@ -248,7 +252,9 @@ impl Named {
         let is_due = self.looked.is_none_or(|looked| now.since(looked) >= LOOK);
         if is_due {
             self.looked = Some(now);
-            self.folders.iter().for_each(|folder| look_around(folder, around, found));
+            for folder in &self.folders {
+                look_around(folder, around, found);
+            }
         }
         let named = self.places.after(self.taken);
         self.taken += named.len();
