@@ -22,6 +22,7 @@ mod omc;
 pub mod opencode;
 mod pages;
 pub mod past;
+pub mod places;
 pub mod plain;
 pub mod processes;
 mod proofchecker;

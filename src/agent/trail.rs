@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use super::lines::Line;
 use super::log::Entry;
-use crate::model::fact::{Fact, NodeFact, StatusReport};
+use crate::model::fact::{Description, Fact, NodeFact, StatusReport};
 use crate::model::key::{Keys, SourceId};
+use crate::model::node::UNPLACED;
 use crate::model::time::Stamp;
 use crate::model::words::Field;
 
@@ -126,6 +127,28 @@ pub fn silence(last: Option<Stamp>, keys: &Keys, beside: &Beside<'_>, say: &mut 
         say.push(Said::of(last, keys.clone(), NodeFact::Status(word)));
     }
     say.push(Said::of(None, keys.clone(), NodeFact::MaySleep(patience(beside.process))));
+}
+
+/// So long a session without a known process stands with the live ones.
+pub const RECENT: Duration = Duration::from_hours(1);
+
+/// Says where a session that began and was last heard of then stands among the roots: what lives or was just there
+/// before everything, what is past after everything; the newest first.
+pub fn rank(
+    first: Option<Stamp>,
+    last: Option<Stamp>,
+    keys: &Keys,
+    beside: &Beside<'_>,
+    say: &mut Vec<Said>,
+) {
+    let (first, last) = (first.map_or(0, Stamp::millis), last.map_or(0, Stamp::millis));
+    // By when it began: a row that moves with every word cannot be read.
+    let minutes = u32::try_from(first / 60_000).unwrap_or(0).min(UNPLACED / 2);
+    let is_recent = beside.now.since(Stamp::from_millis(last)) < RECENT;
+    let is_live = is_recent || matches!(beside.process, Process::Alive { .. });
+    let group = if is_live { UNPLACED / 2 } else { UNPLACED + UNPLACED / 2 };
+    let description = Description { index: Some(group - minutes), ..Description::default() };
+    say.push(Said::of(None, keys.clone(), NodeFact::Described(Box::new(description))));
 }
 
 /// Returns how long an agent that is said to run may be silent before it counts as stale, in milliseconds.

@@ -217,7 +217,9 @@ impl Deck {
         }
         if self.all {
             let folders: Vec<StateFolder> = watched.iter().filter_map(Watched::folder).cloned().collect();
-            return Some(Natives::of_all(&folders));
+            let here = working_folder().ok();
+            let here = here.map(|here| StateFolder::find_or_place(&here, place.dir.as_deref()));
+            return Some(Natives::of_all(&folders, here.as_ref()));
         }
         watched.first().and_then(Watched::folder).map(Natives::of)
     }

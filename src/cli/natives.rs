@@ -14,10 +14,11 @@ use crate::model::price::Prices;
 use crate::source::claude::{self, Claude};
 use crate::source::codex::{self, Codex};
 use crate::source::feed::Feed;
-use crate::source::foreign::{Around, Foreign, SOURCES};
+use crate::source::foreign::{Around, Foreign};
 use crate::source::gemini::{self, Gemini};
 use crate::source::hooked::Hooked;
 use crate::source::opencode::{OpenCode, SessionLog};
+use crate::source::places::{Noted, Places};
 use crate::source::processes::{self, Processes};
 use crate::source::trails::Trails;
 use crate::source::trails::tool::{Homes, Scope};
@@ -28,8 +29,10 @@ pub(super) struct Natives {
     homes: Homes,
     scope: Scope,
     prices: Arc<Prices>,
-    /// The projects in which other tools' folders are looked for.
+    /// The projects that are searched for other tools' folders.
     projects: Vec<PathBuf>,
+    /// The folders beside them that are looked at for the same: with every project, those that agents' files name.
+    places: Places,
     omc_state_dir: Option<PathBuf>,
     /// The state folders in whose inboxes hooks leave what they saw.
     folders: Vec<StateFolder>,
@@ -43,9 +46,17 @@ impl Natives {
         Self::within(Some(folder), std::slice::from_ref(folder))
     }
 
-    /// Those of every project; other tools' folders are looked for in those that an engine knows.
-    pub fn of_all(folders: &[StateFolder]) -> Self {
-        Self::within(None, folders)
+    /// Those of every project. Other tools' folders are looked for in the projects that an engine knows, in the
+    /// one that is here, and in the folders that agents' files name.
+    pub fn of_all(folders: &[StateFolder], here: Option<&StateFolder>) -> Self {
+        let mut natives = Self::within(None, folders);
+        let here = here.map(|here| whole(here.project())).filter(|here| !natives.projects.contains(here));
+        if let Some(here) = here {
+            // Who asks at home does not mean everything that is below it.
+            let is_home = natives.homes.home.as_ref().is_some_and(|home| home.starts_with(&here));
+            if is_home { natives.places.add(&here) } else { natives.projects.push(here) }
+        }
+        natives
     }
 
     fn within(folder: Option<&StateFolder>, folders: &[StateFolder]) -> Self {
@@ -53,9 +64,9 @@ impl Natives {
         let scope = folder.map_or(Scope::All, |folder| Scope::project(&whole(folder.project())));
         let (prices, warnings) = prices(&homes, folder);
         let projects = folders.iter().map(|folder| whole(folder.project())).collect();
-        let omc_state_dir = variable("OMC_STATE_DIR");
-        let folders = folders.to_vec();
-        Self { homes, scope, prices: Arc::new(prices), projects, omc_state_dir, folders, warnings }
+        let (places, omc_state_dir) = (Places::default(), variable("OMC_STATE_DIR"));
+        let (prices, folders) = (Arc::new(prices), folders.to_vec());
+        Self { homes, scope, prices, projects, places, omc_state_dir, folders, warnings }
     }
 
     /// Returns the day of which the prices are, and how many models have one.
@@ -70,28 +81,44 @@ impl Natives {
         let (scope, prices) = (|| self.scope.clone(), || Arc::clone(&self.prices));
         let number = |nth: u16| SourceId(first.saturating_add(nth));
         if let Some(tool) = Claude::at(&self.homes, scope()) {
-            feeds.push(Box::new(Trails::new(tool, scope(), number(0), prices(), cache)));
+            feeds.push(self.heard(Trails::new(tool, scope(), number(0), prices(), cache)));
         }
         if let Some(tool) = Codex::new(&self.homes) {
-            feeds.push(Box::new(Trails::new(tool, scope(), number(1), prices(), cache)));
+            feeds.push(self.heard(Trails::new(tool, scope(), number(1), prices(), cache)));
         }
         if let Some(tool) = Gemini::new(&self.homes) {
-            feeds.push(Box::new(Trails::new(tool, scope(), number(2), prices(), cache)));
+            feeds.push(self.heard(Trails::new(tool, scope(), number(2), prices(), cache)));
         }
         if let Some(tool) = OpenCode::new(&self.homes, scope(), number(3), prices()) {
-            feeds.push(Box::new(tool));
+            feeds.push(self.heard(tool));
         }
-        feeds.push(Box::new(Processes::new(self.whose_processes(), self.homes.clone(), number(4))));
-        for (nth, project) in (0..).zip(&self.projects) {
-            let around = Around { home: self.homes.home.clone(), omc_state_dir: self.omc_state_dir.clone() };
-            let first = number(5 + SOURCES.saturating_mul(nth));
-            feeds.push(Box::new(Foreign::new(project.clone(), around, first)));
-        }
-        let behind = 5 + SOURCES.saturating_mul(u16::try_from(self.folders.len()).unwrap_or(u16::MAX));
+        let processes = Processes::new(self.whose_processes(), self.homes.clone(), number(4));
+        feeds.push(self.heard(processes));
+        // After those that name folders: who reads one after the other then knows them all.
+        feeds.push(Box::new(self.foreign(number(5))));
+        let behind = Foreign::room(self.projects.len()).saturating_add(5);
         for (nth, folder) in (0..).zip(&self.folders) {
             feeds.push(Box::new(Hooked::new(folder.clone(), number(behind.saturating_add(nth)))));
         }
         feeds
+    }
+
+    /// Listens to a feed for the folders it names, where those of every project are wanted.
+    fn heard(&self, feed: impl Feed) -> Box<dyn Feed> {
+        match self.scope {
+            Scope::All => Box::new(Noted::new(feed, self.places.clone())),
+            Scope::Within(_) => Box::new(feed),
+        }
+    }
+
+    fn foreign(&self, first: SourceId) -> Foreign {
+        let around = Around { home: self.homes.home.clone(), omc_state_dir: self.omc_state_dir.clone() };
+        match (&self.scope, self.projects.first()) {
+            (Scope::Within(_), Some(project)) => Foreign::new(project.clone(), around, first),
+            (Scope::All, _) | (Scope::Within(_), None) => {
+                Foreign::of_all(self.projects.clone(), self.places.clone(), around, first)
+            }
+        }
     }
 
     fn whose_processes(&self) -> processes::Scope {

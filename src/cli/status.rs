@@ -104,7 +104,7 @@ impl Status {
         }
         if !place.engine_only {
             let here = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
-            let natives = if self.all { Natives::of_all(folders) } else { Natives::of(&here) };
+            let natives = if self.all { Natives::of_all(folders, Some(&here)) } else { Natives::of(&here) };
             natives.warnings.iter().for_each(|warning| warn(&format!("warning: {warning}")));
             feeds.extend(natives.feeds(u16::try_from(folders.len()).unwrap_or(u16::MAX)));
         }

@@ -1,5 +1,7 @@
 //! Codex: where its rollouts are, and which of their writers live.
 //!
+//! Those of threads that were put away lie in a folder of their own, all at its top.
+//!
 //! The folder of its locks tells: a writer holds the lock of its thread, and one that was killed leaves the file
 //! but not the lock. Who holds which lock the system says; no lock is tried, since that could be in a writer's way.
 
@@ -21,9 +23,14 @@ use crate::store::process::start_of;
 /// The first line of a rollout has the instructions in it; it is not read beyond this.
 const LONGEST_FIRST_LINE: u64 = 1024 * 1024;
 
+/// Where its rollouts are, and where those are that were put away.
+const SESSIONS: &str = "sessions";
+const ARCHIVED: &str = "archived_sessions";
+
 /// What is known of Codex' files.
 pub struct Codex {
     sessions: PathBuf,
+    archived: PathBuf,
     locks: PathBuf,
     /// The writer of each thread; `None` while no version that locks has run here.
     writers: Option<HashMap<String, Process>>,
@@ -33,8 +40,8 @@ impl Codex {
     /// Names the files of a person; `None` without a home.
     pub fn new(homes: &Homes) -> Option<Self> {
         let home = homes.codex.as_ref()?;
-        let (sessions, locks) = (home.join("sessions"), home.join("thread-writer-locks"));
-        Some(Self { sessions, locks, writers: None })
+        let (sessions, archived) = (home.join(SESSIONS), home.join(ARCHIVED));
+        Some(Self { sessions, archived, locks: home.join("thread-writer-locks"), writers: None })
     }
 }
 
@@ -44,11 +51,15 @@ impl Tool for Codex {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn root(&self) -> &Path {
         &self.sessions
+    }
+
+    fn tops(&self) -> Vec<PathBuf> {
+        vec![self.sessions.clone(), self.archived.clone()]
     }
 
     fn sort(&self, path: &Path, is_folder: bool) -> Sort {
@@ -56,7 +67,7 @@ impl Tool for Codex {
         // Years, months and days.
         let is_date = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
         match (is_folder, thread_of(name)) {
-            (true, _) if path == self.sessions || is_date => Sort::Folder,
+            (true, _) if path == self.sessions || path == self.archived || is_date => Sort::Folder,
             (false, Some(_)) => Sort::Trail,
             (_, _) => Sort::Other,
         }
@@ -95,7 +106,9 @@ impl Tool for Codex {
 
 /// Returns the file in which a thread can be read.
 pub fn transcript(homes: &Homes, thread: &str) -> Option<PathBuf> {
-    let mut folders = vec![homes.codex.as_ref()?.join("sessions")];
+    let home = homes.codex.as_ref()?;
+    // The last one is taken first.
+    let mut folders = vec![home.join(ARCHIVED), home.join(SESSIONS)];
     let is_it = |name: &str| thread_of(name) == Some(thread);
     while let Some(folder) = folders.pop() {
         let mut entries: Vec<PathBuf> =

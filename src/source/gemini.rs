@@ -24,6 +24,9 @@ use crate::model::time::Stamp;
 /// A chat says within its first bytes whose it is.
 const HEAD: u64 = 64 * 1024;
 
+/// A chat that is one document is held whole while it is read; no larger one is.
+const LARGEST_DOCUMENT: u64 = 16 * 1024 * 1024;
+
 /// What is known of Gemini's files.
 pub struct Gemini {
     projects: PathBuf,
@@ -61,7 +64,7 @@ impl Tool for Gemini {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn root(&self) -> &Path {
@@ -88,6 +91,10 @@ impl Tool for Gemini {
 
     fn side(&self, trail: &Path) -> Option<PathBuf> {
         is_document(trail).then(|| trail.to_owned())
+    }
+
+    fn largest_side(&self) -> u64 {
+        LARGEST_DOCUMENT
     }
 
     fn open(&self, trail: &Path, state: Option<&Value>) -> Box<dyn Trail> {

@@ -1,20 +1,23 @@
 //! OpenCode: its database, and the files that it kept before it had one, as one source.
 //!
 //! All sessions are told first, then their messages, the newest first and in slices. After that a look costs one
-//! question while nothing was written, and else what is new: rows that were added, and messages that were not
-//! finished when they were last read.
+//! question while nothing was written, and else what is new: rows that were added, messages that were not finished
+//! when they were last read, and the sessions of both.
 
 mod database;
 mod files;
 mod log;
+mod ranks;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use database::{Database, Numbered};
 use files::Files;
 pub use log::SessionLog;
+use ranks::Ranks;
 
 use super::feed::{Batch, Feed};
 use super::health::Health;
@@ -33,6 +36,9 @@ const SLICE: u32 = 2_000;
 const FIRST_SLICE: u32 = 200;
 /// So many messages that were never finished are looked at again: those that were begun last.
 const OPEN: usize = 64;
+/// So often all sessions are read, at most: what is renamed or deleted names itself by nothing else. In between those
+/// are read in which something was said.
+const ALL_AGAIN: Duration = Duration::from_secs(10);
 /// All that it tells comes from one place.
 const OWNER: Owner = Owner { file: 0, is_below: false, born: None, order: 0 };
 
@@ -47,6 +53,10 @@ pub struct OpenCode {
     health: Health,
     is_open: bool,
     sessions: HashMap<String, Known>,
+    /// When all of them were last read, and whether anything was written since.
+    all_read: Option<Stamp>,
+    is_behind: bool,
+    ranks: Ranks,
     /// Messages that were not finished, by when they came.
     open: Vec<Numbered>,
     progress: Progress,
@@ -81,6 +91,24 @@ struct Progress {
     has_begun: bool,
 }
 
+impl Progress {
+    /// Returns how much was told and of how much, while that is not all: rows are numbered without large gaps.
+    fn done(&self) -> Option<(usize, usize)> {
+        let first = self.first.filter(|_| self.has_begun)?;
+        let count = |rows: i64| usize::try_from(rows).unwrap_or(0);
+        Some((count(self.newest + 1 - first), count(self.newest)))
+    }
+}
+
+/// Returns the state of a source that has told so much of so much, or all.
+fn loading(done: Option<(usize, usize)>) -> SourceState {
+    let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    done.map_or(SourceState::Ok, |(done, total)| SourceState::Loading {
+        done: count(done),
+        total: count(total),
+    })
+}
+
 impl OpenCode {
     /// Names the files of a person; `None` without a home. Nothing is read yet.
     pub fn new(homes: &Homes, scope: Scope, source: SourceId, prices: Arc<Prices>) -> Option<Self> {
@@ -95,21 +123,44 @@ impl OpenCode {
             health: Health::of(source),
             is_open: false,
             sessions: HashMap::new(),
+            all_read: None,
+            is_behind: false,
+            ranks: Ranks::default(),
             open: Vec::new(),
             progress: Progress::default(),
         })
     }
 
     /// Tells what the database has that was not told.
-    fn read(&mut self, batch: &mut Batch) -> Result<(), String> {
+    fn read(&mut self, now: Stamp, batch: &mut Batch) -> Result<(), String> {
         let is_first = !self.progress.has_begun;
         let has_changed = self.database.has_changed()?;
-        if !self.database.is_open() || (!has_changed && self.progress.first.is_none() && !is_first) {
+        self.is_behind |= has_changed;
+        let is_due = self.all_read.is_none_or(|read| now.since(read) >= ALL_AGAIN);
+        let is_idle = !has_changed && self.progress.first.is_none() && !(self.is_behind && is_due);
+        if !self.database.is_open() || (is_idle && !is_first) {
             return Ok(());
         }
         self.database.begin()?;
         let mut said = Vec::new();
-        self.read_sessions(&mut said, batch)?;
+        let rows = self.new_messages(is_first, batch)?;
+        let is_all = (self.is_behind && is_due) || self.database.count_sessions()? != self.sessions.len();
+        if is_all {
+            (self.all_read, self.is_behind) = (Some(now), false);
+            self.read_sessions(&mut said, batch)?;
+        } else if has_changed {
+            self.read_touched(&rows, &mut said)?;
+        }
+        for row in rows {
+            self.tell_message(row, &mut said)?;
+        }
+        self.database.finish()?;
+        self.tell(said, now, batch);
+        Ok(())
+    }
+
+    /// Returns the messages that were not told, or not as they are now, in the order in which they came.
+    fn new_messages(&mut self, is_first: bool, batch: &mut Batch) -> Result<Vec<Numbered>, String> {
         let mut rows = self.database.messages_of(&std::mem::take(&mut self.open))?;
         let newest = self.database.newest_message()?;
         if is_first {
@@ -127,12 +178,7 @@ impl OpenCode {
         }
         rows.sort_by_key(|row| row.number);
         rows.dedup_by_key(|row| row.number);
-        for row in rows {
-            self.tell_message(row, &mut said)?;
-        }
-        self.database.finish()?;
-        self.tell(said, batch);
-        Ok(())
+        Ok(rows)
     }
 
     fn read_sessions(&mut self, said: &mut Vec<Said>, batch: &mut Batch) -> Result<(), String> {
@@ -140,22 +186,40 @@ impl OpenCode {
         let mut gone = std::mem::take(&mut self.sessions);
         for row in rows {
             let known = gone.remove(&row.id);
-            let is_news = known.as_ref().is_none_or(|known| known.row != row);
-            let place = row.directory.as_deref().unwrap_or_default();
-            let is_wanted = self.scope.has(Path::new(place));
-            if is_wanted && is_news {
-                opencode::session(&row, said);
-                // No list of processes is kept: only silence tells that one was killed.
-                let patience = NodeFact::MaySleep(patience(Process::Unknown));
-                said.push(Said::of(None, opencode::key(&row.id), patience));
-            }
-            let newest = known.map_or(0, |known| known.newest);
-            self.sessions.insert(row.id.clone(), Known { row, is_wanted, newest });
+            self.take_session(row, known, said);
         }
         for (id, _) in gone.into_iter().filter(|(_, known)| known.is_wanted) {
-            batch.facts.push(Fact::node(self.source, None, opencode::key(&id), NodeFact::Gone));
+            let key = opencode::key(&id);
+            self.ranks.forget(&key);
+            batch.facts.push(Fact::node(self.source, None, key, NodeFact::Gone));
         }
         Ok(())
+    }
+
+    /// Reads the sessions in which something was said.
+    fn read_touched(&mut self, rows: &[Numbered], said: &mut Vec<Said>) -> Result<(), String> {
+        let touched: BTreeSet<&str> = rows.iter().map(|row| &*row.message.session).collect();
+        for id in touched {
+            for row in self.database.session(id)? {
+                let known = self.sessions.remove(&row.id);
+                self.take_session(row, known, said);
+            }
+        }
+        Ok(())
+    }
+
+    fn take_session(&mut self, row: SessionRow, known: Option<Known>, said: &mut Vec<Said>) {
+        let is_news = known.as_ref().is_none_or(|known| known.row != row);
+        let place = row.directory.as_deref().unwrap_or_default();
+        let is_wanted = self.scope.has(Path::new(place));
+        if is_wanted && is_news {
+            opencode::session(&row, said);
+            // No list of processes is kept: only silence tells that one was killed.
+            let patience = NodeFact::MaySleep(patience(Process::Unknown));
+            said.push(Said::of(None, opencode::key(&row.id), patience));
+        }
+        let newest = known.map_or(0, |known| known.newest);
+        self.sessions.insert(row.id.clone(), Known { row, is_wanted, newest });
     }
 
     fn tell_message(&mut self, row: Numbered, said: &mut Vec<Said>) -> Result<(), String> {
@@ -192,11 +256,13 @@ impl OpenCode {
     fn start_over(&mut self) {
         self.database.close();
         self.sessions.clear();
+        self.all_read = None;
         self.open.clear();
         self.progress = Progress::default();
     }
 
-    fn tell(&mut self, said: Vec<Said>, batch: &mut Batch) {
+    fn tell(&mut self, mut said: Vec<Said>, now: Stamp, batch: &mut Batch) {
+        self.ranks.add(now, &mut said);
         let mut fold = Fold::default();
         for said in said {
             fold.take(said);
@@ -205,10 +271,10 @@ impl OpenCode {
     }
 
     /// Tells what the files have: once there is a database, everything is in it.
-    fn read_files(&mut self, batch: &mut Batch) {
+    fn read_files(&mut self, now: Stamp, batch: &mut Batch) {
         let mut said = Vec::new();
         batch.more = self.files.read(&self.scope, &mut said);
-        self.tell(said, batch);
+        self.tell(said, now, batch);
     }
 }
 
@@ -224,16 +290,16 @@ impl Feed for OpenCode {
             self.teller.open(&self.root.display().to_string(), &mut batch);
         }
         let state = if has_database {
-            match self.read(&mut batch) {
-                Ok(()) => SourceState::Ok,
+            match self.read(now, &mut batch) {
+                Ok(()) => loading(self.progress.done()),
                 Err(what) => {
                     self.start_over();
                     SourceState::Corrupt { since: now, what: what.into() }
                 }
             }
         } else {
-            self.read_files(&mut batch);
-            SourceState::Ok
+            self.read_files(now, &mut batch);
+            loading(self.files.done())
         };
         self.health.tell(state, &mut batch);
         batch

@@ -3,6 +3,7 @@
 //! A tool is a list of patterns and a pure function. All else, from half-written files to telling only what
 //! differs, is the same for all of them.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use super::feed::Batch;
@@ -35,6 +36,8 @@ pub(super) struct Folder {
     is_open: bool,
     refused: Option<&'static str>,
     trouble: Option<String>,
+    /// What was not even looked for, where that is said here.
+    left_out: Option<String>,
 }
 
 impl Folder {
@@ -49,12 +52,26 @@ impl Folder {
             is_open: false,
             refused: None,
             trouble: None,
+            left_out: None,
         }
     }
 
-    /// Returns whether this is that tool's folder there.
-    pub fn is(&self, tool: &Tool, root: &std::path::Path) -> bool {
-        self.tool.kind == tool.kind && self.shelf.root() == root
+    /// Returns whether any of these paths is in it, or is it.
+    pub fn has_any(&self, paths: &HashSet<PathBuf>) -> bool {
+        paths.iter().any(|path| path.starts_with(self.shelf.root()))
+    }
+
+    /// Returns whether it was introduced.
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Says what was not even looked for.
+    pub fn leave_out(&mut self, what: Option<String>, now: Stamp, batch: &mut Batch) {
+        if self.left_out != what {
+            self.left_out = what;
+            self.health.tell(self.state(now), batch);
+        }
     }
 
     /// Tells what became known since it was last asked.
@@ -99,7 +116,7 @@ impl Folder {
         if let Some(why) = self.refused {
             return SourceState::Corrupt { since: now, what: why.into() };
         }
-        match (self.shelf.state(now), &self.trouble) {
+        match (self.shelf.state(now), self.trouble.as_ref().or(self.left_out.as_ref())) {
             (SourceState::Ok, Some(what)) => SourceState::Partial { what: what.as_str().into() },
             (state, _) => state,
         }

@@ -8,6 +8,7 @@ pub mod file;
 pub mod fold;
 pub mod index;
 pub mod look;
+mod notice;
 pub mod pack;
 pub(in crate::source) mod tell;
 pub mod tool;
@@ -26,7 +27,7 @@ use index::Entry;
 use look::Look;
 use pack::{PACKED, Texts};
 use tell::Teller;
-use tool::{Scope, Sort, Tool};
+use tool::{Scope, Tool};
 use walk::{Found, Walk};
 
 use super::feed::{Batch, Feed};
@@ -44,10 +45,10 @@ const SLICE: usize = 8 * 1024 * 1024;
 const FILES_AT_ONCE: usize = 256;
 /// How much is read at a time.
 const CHUNK: usize = 256 * 1024;
+/// About so much is read to know where a session ran.
+const ASKED: usize = 16 * 1024;
 /// So many files are looked at with every poll, for file systems that tell nothing: those that changed last.
 const RECENT: usize = 32;
-/// So often folders are looked at in which files may have come or gone unheard.
-const LOOK_AGAIN: Duration = Duration::from_mins(1);
 /// The index is written no more often.
 const SAVE_AGAIN: Duration = Duration::from_mins(2);
 
@@ -129,7 +130,8 @@ impl<T: Tool> Trails<T> {
         let packed: usize = known.entries.values().map(|entry| entry.fold.len()).sum();
         self.teller.expect(packed / PACKED);
         self.walk.recall(&root, known.folders, known.entries.keys());
-        let found = self.walk.whole(&self.tool, &root);
+        let tops = self.tool.tops();
+        let found: Vec<Found> = tops.iter().flat_map(|top| self.walk.whole(&self.tool, top)).collect();
         self.walk.begun();
         for one in found {
             self.add(one, &mut known.entries);
@@ -152,10 +154,7 @@ impl<T: Tool> Trails<T> {
             file.recall(entry);
         }
         file.date();
-        if file.place.is_none() {
-            file.place = self.tool.place(&file.path);
-        }
-        let is_wanted = file.place.as_ref().is_none_or(|place| self.scope.has(place));
+        let is_wanted = self.may_want(&file);
         let ix = self.files.len();
         self.by_path.insert(file.path.clone().into(), ix);
         file.is_queued = is_wanted;
@@ -166,11 +165,37 @@ impl<T: Tool> Trails<T> {
         is_wanted.then_some(ix)
     }
 
+    /// Returns whether a file is wanted, as far as is known without reading any of it.
+    fn may_want(&self, file: &TrailFile) -> bool {
+        file.place.as_ref().is_none_or(|place| self.scope.has(place))
+    }
+
+    /// Returns whether a file is wanted, now that its turn has come: where its session ran may have to be read, which
+    /// is not done for all files before anything is told.
+    fn is_wanted(&mut self, ix: usize) -> bool {
+        let Some(file) = self.files.get_mut(ix) else { return false };
+        if file.place.is_none() && file.is_unread() && self.scope != Scope::All {
+            file.place = self.tool.place(&file.path);
+            self.is_dirty |= file.place.is_some();
+        }
+        file.is_queued = false;
+        let is_wanted = self.files.get(ix).is_some_and(|file| self.may_want(file));
+        if !is_wanted {
+            self.recent.retain(|known| *known != ix);
+        } else if self.first.is_some() && self.recent.len() < RECENT && !self.recent.contains(&ix) {
+            // In the place of one that turned out not to be wanted.
+            self.recent.push_back(ix);
+        }
+        is_wanted
+    }
+
     /// Notes that a file is to be read before all others.
     fn enqueue(&mut self, ix: usize) {
+        if !self.files.get(ix).is_some_and(|file| self.may_want(file)) {
+            return;
+        }
         let Some(file) = self.files.get_mut(ix) else { return };
-        let is_wanted = file.place.as_ref().is_none_or(|place| self.scope.has(place));
-        if is_wanted && !std::mem::replace(&mut file.is_queued, true) {
+        if !std::mem::replace(&mut file.is_queued, true) {
             self.queue.push(ix);
         }
         if self.recent.front() != Some(&ix) {
@@ -195,103 +220,12 @@ impl<T: Tool> Trails<T> {
         self.rung.paths.insert(path.to_owned());
     }
 
-    /// Looks where it rang.
-    fn hear(&mut self) {
-        for folder in std::mem::take(&mut self.unheard) {
-            for found in self.walk.again(&self.tool, &folder) {
-                self.take_in(found);
-            }
-        }
-        let rung = std::mem::take(&mut self.rung);
-        for path in rung.paths {
-            self.look_at(&path);
-        }
-        if rung.anywhere {
-            self.look_at_all();
-        }
-    }
-
-    fn look_at(&mut self, path: &Path) {
-        if let Some(ix) = self.by_path.get(path.as_os_str()).copied() {
-            if self.files.get_mut(ix).is_some_and(TrailFile::glance) {
-                self.enqueue(ix);
-            }
-            if let Some(below) =
-                self.tool.below(path).filter(|below| !self.walk.knows(below) && below.is_dir())
-            {
-                self.look_into(&below);
-            }
-            return;
-        }
-        match self.tool.sort(path, path.is_dir()) {
-            Sort::Folder => self.look_into(path),
-            Sort::Trail => {
-                if let Some(look) = Look::plain(path) {
-                    self.take_in(Found { path: path.to_owned(), look });
-                }
-            }
-            Sort::Side(trail) => {
-                if let Some(ix) = self.by_path.get(trail.as_os_str()).copied() {
-                    self.enqueue(ix);
-                }
-            }
-            Sort::Other => {}
-        }
-    }
-
-    fn look_into(&mut self, folder: &Path) {
-        for found in self.walk.whole(&self.tool, folder) {
-            self.take_in(found);
-        }
-    }
-
-    /// Takes in a file that was found after the first reading began.
-    fn take_in(&mut self, found: Found) {
-        if let Some(ix) = self.by_path.get(found.path.as_os_str()).copied() {
-            if self.files.get(ix).is_some_and(|file| file.stamped != found.look.stamped) {
-                self.enqueue(ix);
-            }
-        } else if let Some(ix) = self.add(found, &mut HashMap::new()) {
-            self.recent.push_front(ix);
-            self.let_go();
-        }
-    }
-
-    fn look_at_all(&mut self) {
-        let root = self.tool.root().to_owned();
-        for found in self.walk.whole(&self.tool, &root) {
-            self.take_in(found);
-        }
-        let gone = |file: &mut TrailFile| !file.path.exists() && file.glance();
-        let gone: Vec<usize> =
-            self.files.iter_mut().enumerate().filter_map(|(ix, file)| gone(file).then_some(ix)).collect();
-        for ix in gone {
-            self.enqueue(ix);
-        }
-    }
-
-    /// Looks at what may have changed unheard: the latest files each time, folders now and then.
-    fn look_again(&mut self, now: Stamp) {
-        for ix in self.recent.clone() {
-            if self.files.get_mut(ix).is_some_and(TrailFile::glance) {
-                self.enqueue(ix);
-            }
-        }
-        if self.looked.is_none_or(|looked| now.since(looked) >= LOOK_AGAIN) {
-            self.looked = Some(now);
-            for found in self.walk.changed(&self.tool) {
-                self.take_in(found);
-            }
-            self.to_watch.extend(self.walk.liveliest());
-        }
-    }
-
     /// Reads and tells what waits, up to so many bytes.
     fn work(&mut self, now: Stamp, budget: usize, batch: &mut Batch) {
         let (mut left, mut files) = (budget, FILES_AT_ONCE);
         while left > 0 && files > 0 {
             let Some(ix) = self.queue.pop() else { return };
-            let read = self.advance(ix, left, now, batch);
+            let read = if self.is_wanted(ix) { self.advance(ix, left, now, batch) } else { ASKED };
             left = left.saturating_sub(read);
             files -= 1;
         }
@@ -301,7 +235,6 @@ impl<T: Tool> Trails<T> {
     fn advance(&mut self, ix: usize, budget: usize, now: Stamp, batch: &mut Batch) -> usize {
         let Some(file) = self.files.get_mut(ix) else { return 0 };
         let mut fresh = Fold::default();
-        file.is_queued = false;
         let owner = file.owner(&self.tool, ix);
         if !std::mem::replace(&mut file.is_told, true) {
             file.tell(&mut self.texts, |fold| self.teller.tell(owner, fold, batch));
@@ -332,6 +265,10 @@ impl<T: Tool> Trails<T> {
                 let (fold, is_new) = file.conclude(&self.tool, now, &mut self.texts);
                 self.is_dirty |= is_new;
                 self.teller.tell(owner, &fold, batch);
+                if let Some(why) = file.trouble_beside() {
+                    file.trouble = Some(format!("{}: {why}", file.path.display()));
+                    self.troubled.insert(ix);
+                }
             }
         }
         if ending == Ending::More {
@@ -347,6 +284,8 @@ impl<T: Tool> Trails<T> {
     fn start_over(&mut self, batch: &mut Batch) {
         self.is_void = false;
         self.is_dirty = true;
+        // What is gone here may have been moved there.
+        self.look_for_new();
         self.teller.start_over(batch);
         self.teller.open(&self.tool.root().display().to_string(), batch);
         let files = std::mem::take(&mut self.files);
@@ -365,11 +304,9 @@ impl<T: Tool> Trails<T> {
             self.files.push(file);
             self.queue.push(ix);
         }
-        let scope = &self.scope;
-        let wanted = |ix: &usize| {
-            self.files.get(*ix).and_then(|file| file.place.as_ref()).is_none_or(|place| scope.has(place))
-        };
-        self.queue.retain(wanted);
+        let mut queue = std::mem::take(&mut self.queue);
+        queue.retain(|ix| self.files.get(*ix).is_some_and(|file| self.may_want(file)));
+        self.queue = queue;
         self.queue.sort_by_key(|ix| self.files.get(*ix).map(|file| file.stamped.modified));
         self.recent = self.queue.iter().rev().take(RECENT).copied().collect();
         self.first = Some(self.queue.len());
@@ -424,7 +361,7 @@ impl<T: Tool> Feed for Trails<T> {
         let is_first = !self.is_open;
         if is_first {
             // A tool that nobody uses is no source.
-            if !self.tool.root().is_dir() {
+            if !self.tool.tops().iter().any(|top| top.is_dir()) {
                 return batch;
             }
             self.begin(now, &mut batch);

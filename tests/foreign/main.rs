@@ -9,6 +9,7 @@
 )]
 
 mod deck;
+mod found;
 mod golden;
 mod idumb;
 mod omc;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use quarterdeck::agent::{codex, gemini};
 use quarterdeck::model::Model;
+use quarterdeck::model::fact::SourceState;
 use quarterdeck::model::key::NodeKey;
 use quarterdeck::model::price::Prices;
 use quarterdeck::model::status::StatusWord;
@@ -78,6 +79,19 @@ fn word(model: &Model, key: &NodeKey) -> Option<StatusWord> {
     Some(model.get(model.find(key)?)?.status.word())
 }
 
+/// Each node with what it hangs under, how it stands and what it spent, whatever the order in which they came.
+fn threads(model: &Model) -> Vec<String> {
+    let shown = |node: &quarterdeck::model::node::Node| {
+        let above = node.parent().map(|parent| model.name_of(parent)).unwrap_or_default();
+        let (word, title) = (node.status.word(), node.title.as_deref().unwrap_or_default());
+        let (own, all) = (node.own_spend().tokens(), node.subtree_spend().tokens());
+        format!("{title} under {above}: {word:?}, {own:?} of {all:?}")
+    };
+    let mut all: Vec<String> = model.nodes().map(|(_, node)| shown(node)).collect();
+    all.sort_unstable();
+    all
+}
+
 fn rollouts(home: &Path, scope: Scope, cache: Option<&Path>) -> Trails<Codex> {
     let prices = Arc::new(Prices::built_in());
     Trails::new(Codex::new(&homes(home)).unwrap(), scope, SOURCE, prices, cache)
@@ -119,6 +133,44 @@ fn what_is_appended_is_told_and_nothing_twice() {
     drain(&mut feed, &mut model);
     assert_eq!(own(&model, &codex::key(ROOT)), [2300, 97, 13_000, 0]);
     assert_eq!(word(&model, &codex::key(ROOT)), Some(StatusWord::Done));
+}
+
+#[test]
+fn a_thread_that_is_put_away_and_taken_back_stays_the_same() {
+    let home = tempfile::tempdir().unwrap();
+    let day = codex_home(home.path());
+    let name = format!("rollout-2026-11-02T09-00-00-{LEAF}.jsonl");
+    let archived = home.path().join(".codex/archived_sessions");
+    let (here, there) = (day.join(&name), archived.join(&name));
+    let cache = tempfile::tempdir().unwrap();
+    let mut feed = rollouts(home.path(), Scope::All, Some(cache.path()));
+    let mut model = told(&mut feed);
+    let before = threads(&model);
+    // The folder for them comes to be with the first one, and nobody listens there.
+    fs::create_dir(&archived).unwrap();
+    for (from, to) in [(&here, &there), (&there, &here), (&here, &there)] {
+        fs::rename(from, to).unwrap();
+        feed.ring(from);
+        drain(&mut feed, &mut model);
+        assert_eq!(threads(&model), before);
+    }
+    let homes = homes(home.path());
+    assert_eq!(quarterdeck::source::codex::transcript(&homes, LEAF), Some(there));
+    drop(feed);
+    for _ in 0..2 {
+        let again = told(&mut rollouts(home.path(), Scope::All, Some(cache.path())));
+        assert_eq!(threads(&again), before, "a start finds it there, from the files and from the index");
+    }
+}
+
+#[test]
+fn who_put_all_threads_away_still_has_them() {
+    let home = tempfile::tempdir().unwrap();
+    let day = codex_home(home.path());
+    let before = threads(&told(&mut rollouts(home.path(), Scope::All, None)));
+    fs::rename(&day, home.path().join(".codex/archived_sessions")).unwrap();
+    fs::remove_dir_all(home.path().join(".codex/sessions")).unwrap();
+    assert_eq!(threads(&told(&mut rollouts(home.path(), Scope::All, None))), before);
 }
 
 #[test]
@@ -168,6 +220,65 @@ fn a_turn_that_did_not_end_is_abandoned_a_day_later() {
     let node = model.get(model.find(&codex::key(ROOT)).unwrap()).unwrap();
     assert_eq!(node.status.word(), StatusWord::Cancelled);
     assert_eq!(node.claims.first().and_then(|claim| claim.raw.as_deref()), Some("abandoned"));
+}
+
+/// An old chat: one document, in which a prompt has no answer, and so long.
+fn document(home: &Path, len: usize) -> PathBuf {
+    let chat = serde_json::json!({
+        "sessionId": OLD_CHAT, "startTime": "2026-11-02T09:00:00Z", "lastUpdated": "2026-11-02T09:00:00Z",
+        "messages": [
+            {"id": "o1", "timestamp": "2026-11-02T09:00:00Z", "type": "gemini", "content": "x".repeat(len),
+                "tokens": {"input": 7, "output": 3}, "model": "gemini-2.5-pro"},
+            {"id": "o2", "timestamp": "2026-11-02T09:00:01Z", "type": "user", "content": "And now?"},
+        ],
+    });
+    let path = home.join(".gemini/tmp/shop/chats/session-2026-11-02T09-00-22222222.json");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, chat.to_string()).unwrap();
+    path
+}
+
+const OLD_CHAT: &str = "22222222-0000-4000-8000-000000000002";
+
+#[test]
+fn a_large_document_is_read_and_one_that_is_too_large_is_said() {
+    let home = tempfile::tempdir().unwrap();
+    let path = document(home.path(), 3 * 1024 * 1024);
+    let mut feed = chats(home.path(), Scope::All);
+    let mut model = told(&mut feed);
+    assert_eq!(own(&model, &gemini::key(OLD_CHAT)), [7, 3, 0, 0]);
+    assert_eq!(model.source(SOURCE).unwrap().state, SourceState::Ok);
+    document(home.path(), 17 * 1024 * 1024);
+    feed.ring(&path);
+    drain(&mut feed, &mut model);
+    assert_eq!(own(&model, &gemini::key(OLD_CHAT)), [7, 3, 0, 0], "what was known of it stays");
+    let SourceState::Partial { what } = &model.source(SOURCE).unwrap().state else {
+        panic!("it is not said")
+    };
+    assert!(what.ends_with("22222222.json: it has 18 MiB, and no more than 16 are read"), "{what}");
+    document(home.path(), 10);
+    feed.ring(&path);
+    drain(&mut feed, &mut model);
+    assert_eq!(model.source(SOURCE).unwrap().state, SourceState::Ok);
+}
+
+#[test]
+fn a_document_that_was_left_running_is_abandoned_a_day_later_also_from_the_index() {
+    let home = tempfile::tempdir().unwrap();
+    document(home.path(), 10);
+    let cache = home.path().join("cache");
+    let word = |now: &str| {
+        let tool = Gemini::new(&homes(home.path())).unwrap();
+        let prices = Arc::new(Prices::built_in());
+        let mut feed = Trails::new(tool, Scope::All, SOURCE, prices, Some(&cache));
+        let mut model = Model::default();
+        let _ = model.apply_all(feed.poll(Stamp::parse(now).unwrap()).facts);
+        let node = model.get(model.find(&gemini::key(OLD_CHAT)).unwrap()).unwrap();
+        (node.status.word(), node.claims.first().and_then(|claim| claim.raw.clone()))
+    };
+    assert_eq!(word("2026-11-02T09:01:00Z"), (StatusWord::Running, None));
+    assert_eq!(word("2026-11-02T09:02:00Z"), (StatusWord::Running, None));
+    assert_eq!(word("2026-11-03T10:00:00Z"), (StatusWord::Cancelled, Some("abandoned".into())));
 }
 
 #[test]

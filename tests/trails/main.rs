@@ -7,7 +7,9 @@ mod codex;
 mod frames;
 mod gemini;
 mod opencode;
+mod order;
 mod props;
+mod turns;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use insta::assert_snapshot;
 use quarterdeck::agent::log::Entry;
@@ -238,6 +239,7 @@ fn more_than_one_slice_comes_newest_first_and_ends_the_same() {
     let first = feed.poll(Stamp::from_millis(BEGAN));
     assert!(first.more);
     let _ = model.apply_all(first.facts);
+    assert_eq!(state(&model), SourceState::Loading { done: 200, total: 3_000 });
     let session =
         |model: &Model| model.get(model.find(&key("ses_a")).unwrap()).unwrap().model.best().cloned();
     assert_eq!(session(&model).as_deref(), Some("new-model"));
@@ -248,6 +250,37 @@ fn more_than_one_slice_comes_newest_first_and_ends_the_same() {
         Some("new-model"),
         "what is older is told later, and changes nothing"
     );
+}
+
+#[test]
+fn a_session_in_which_something_is_said_is_read_at_once_and_the_others_a_little_later() {
+    let deck = Deck::new();
+    two(&deck);
+    deck.session("ses_c", None, "Quiet", "build", 0);
+    let (mut feed, mut model) = (deck.feed(Scope::All), Model::default());
+    drain(&mut feed, &mut model);
+    let rename = |id: &str, title: &str| {
+        deck.writer.execute("UPDATE session SET title = ?2 WHERE id = ?1", params![id, title]).unwrap();
+    };
+    rename("ses_a", "Delegate all of it");
+    rename("ses_c", "Very quiet");
+    deck.message("msg_9", "ses_a", &user(2_000));
+    drain(&mut feed, &mut model);
+    let title = |model: &Model, id: &str| model.get(model.find(&key(id)).unwrap()).unwrap().title.clone();
+    assert_eq!(title(&model, "ses_a").as_deref(), Some("Delegate all of it"));
+    // Nothing is written any more, and yet it is not forgotten.
+    let _ = model.apply_all(feed.poll(Stamp::from_millis(BEGAN + 71_000)).facts);
+    assert_eq!(title(&model, "ses_c").as_deref(), Some("Very quiet"));
+    let again = feed.poll(Stamp::from_millis(BEGAN + 90_000));
+    assert!(again.facts.is_empty(), "{:?}", again.facts);
+    // One that takes the place of another is seen all the same.
+    deck.writer.execute("DELETE FROM session WHERE id = 'ses_c'", []).unwrap();
+    deck.session("ses_d", None, "Another", "build", 3_000);
+    deck.message("msg_d", "ses_d", &user(3_001));
+    let _ = model.apply_all(feed.poll(Stamp::from_millis(BEGAN + 91_000)).facts);
+    assert_eq!(title(&model, "ses_d").as_deref(), Some("Another"));
+    let _ = model.apply_all(feed.poll(Stamp::from_millis(BEGAN + 110_000)).facts);
+    assert!(model.find(&key("ses_c")).is_none());
 }
 
 #[test]
@@ -367,6 +400,38 @@ fn the_files_of_an_older_version_say_the_same() {
     write("message/ses_a/msg_2.json", &with_ids(closed, "msg_2", "ses_a"));
     drain(&mut feed, &mut model);
     assert_snapshot!(shown_tree(&model));
+}
+
+#[test]
+fn every_session_of_an_older_version_is_read_with_progress_and_old_ones_only_when_they_are_touched() {
+    let home = tempfile::tempdir().unwrap();
+    let storage = home.path().join("opencode/storage");
+    let write = |path: &str, value: &Value, after: i64| {
+        let path = storage.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, value.to_string()).unwrap();
+        let at = std::time::UNIX_EPOCH + Duration::from_secs(1_790_000_000 + after.unsigned_abs());
+        fs::File::open(&path).unwrap().set_modified(at).unwrap();
+    };
+    let session = |nth: i64, title: &str| {
+        json!({"id": format!("ses_{nth}"), "directory": "/home/kim/shop", "title": title,
+            "time": {"created": BEGAN}})
+    };
+    for nth in 0..130 {
+        write(&format!("session/p/ses_{nth}.json"), &session(nth, "Old"), nth);
+    }
+    let (mut feed, mut model) = (feed(home.path(), Scope::All), Model::default());
+    let first = feed.poll(Stamp::from_millis(BEGAN));
+    assert!(first.more);
+    let _ = model.apply_all(first.facts);
+    assert_eq!(state(&model), SourceState::Loading { done: 50, total: 130 });
+    drain(&mut feed, &mut model);
+    assert_eq!((model.len(), state(&model)), (130, SourceState::Ok));
+    // The oldest of them is touched.
+    write("session/p/ses_0.json", &session(0, "Renamed"), 1_000);
+    drain(&mut feed, &mut model);
+    let node = model.get(model.find(&key("ses_0")).unwrap()).unwrap();
+    assert_eq!(node.title.as_deref(), Some("Renamed"));
 }
 
 #[test]

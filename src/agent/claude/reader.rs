@@ -16,12 +16,12 @@ use super::short::{call, cut, title};
 use super::spawns::{Spawns, status};
 use crate::agent::lines::Line;
 use crate::agent::skim::Raw;
-use crate::agent::trail::{Beside, Lasts, Process, Said, Trail};
+use crate::agent::trail::{Beside, Lasts, Process, RECENT, Said, Trail, rank};
 use crate::model::fact::{Action, Clock, Description, NodeFact, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::key::{Keys, NodeKey};
 use crate::model::name::Name;
-use crate::model::node::{NodeKind, UNPLACED};
+use crate::model::node::NodeKind;
 use crate::model::time::Stamp;
 
 /// So long an unfinished turn without a known process may be silent: a model thinks, and tools run, for minutes.
@@ -30,8 +30,6 @@ const MAY_SLEEP: Duration = Duration::from_mins(5);
 const MAY_SLEEP_ALIVE: Duration = Duration::from_hours(24 * 7);
 /// What was left unfinished so long ago, with no process, is over: nobody needs to be told every day.
 const ABANDONED: Duration = Duration::from_hours(24);
-/// So long a session without a known process stands with the live ones.
-const RECENT: Duration = Duration::from_hours(1);
 /// An answer is kept so far: the whole is in the transcript.
 const SUMMARY: usize = 2_000;
 /// A reason is no longer.
@@ -377,8 +375,8 @@ impl Trail for Reader {
             if let Process::Alive { pid, start: Some(start) } = beside.process {
                 keys.more.push(NodeKey::Process(pid, start));
             }
-            let description = Description { index: Some(self.place(beside)), ..Description::default() };
-            say.push(Said::of(None, keys.clone(), NodeFact::Described(Box::new(description))));
+            let moment = |at: Option<i64>| at.map(Stamp::from_millis);
+            rank(moment(self.state.first), moment(self.state.last), &keys, beside, say);
         }
         let alive = matches!(beside.process, Process::Alive { .. });
         let may_sleep = if alive { MAY_SLEEP_ALIVE } else { MAY_SLEEP };
@@ -403,20 +401,6 @@ impl Trail for Reader {
 }
 
 impl Reader {
-    /// Returns where it stands among the roots: what lives or was just there before everything, what is past after
-    /// everything; the newest first.
-    fn place(&self, beside: &Beside<'_>) -> u32 {
-        let (first, last) = (self.state.first.unwrap_or(0), self.state.last.unwrap_or(0));
-        // By when it began: a row that moves with every word cannot be read.
-        let minutes = u32::try_from(first / 60_000).unwrap_or(0).min(UNPLACED / 2);
-        let is_recent = beside.now.since(Stamp::from_millis(last)) < RECENT;
-        if is_recent || matches!(beside.process, Process::Alive { .. }) {
-            UNPLACED / 2 - minutes
-        } else {
-            UNPLACED + UNPLACED / 2 - minutes
-        }
-    }
-
     /// Returns how it stands, by its last turn, by the note beside it and by its process.
     fn stands(&self, beside: &Beside<'_>, alive: bool) -> NodeFact {
         let last = self.state.last.map(Stamp::from_millis);

@@ -1,5 +1,7 @@
 //! A rollout's lines, as statements about its thread.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -8,7 +10,7 @@ use super::replay::Replay;
 use super::{TOOL, key, wire};
 use crate::agent::excerpt;
 use crate::agent::lines::Line;
-use crate::agent::trail::{Beside, Lasts, SILENT, Said, Trail, silence};
+use crate::agent::trail::{Beside, Lasts, RECENT, SILENT, Said, Trail, rank, silence};
 use crate::model::fact::{Action, Clock, Description, NodeFact, StatusReport, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::node::NodeKind;
@@ -27,9 +29,14 @@ pub struct Rollout {
     /// What the thread was charged so far, by its own count.
     charged: u64,
     tells: Tells,
+    /// Whether another thread began it.
+    is_agent: bool,
     is_titled: bool,
     /// Whether it was last told to work.
     is_running: bool,
+    /// When it was begun.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first: Option<Stamp>,
     /// When it was last heard of.
     #[serde(skip_serializing_if = "Option::is_none")]
     last: Option<Stamp>,
@@ -66,13 +73,19 @@ impl Trail for Rollout {
     }
 
     fn conclude(&self, beside: &Beside<'_>, say: &mut Vec<Said>) {
-        if let Some(thread) = self.replay.thread.as_deref().filter(|_| self.is_running) {
-            silence(self.last, &key(thread).into(), beside, say);
+        let Some(thread) = self.replay.thread.as_deref() else { return };
+        let keys = key(thread).into();
+        if !self.is_agent {
+            rank(self.first, self.last, &keys, beside, say);
+        }
+        if self.is_running {
+            silence(self.last, &keys, beside, say);
         }
     }
 
     fn lasts(&self, beside: &Beside<'_>) -> Lasts {
-        if self.is_running { Lasts::after(self.last, &[SILENT], beside.now) } else { Lasts::default() }
+        let spans: &[Duration] = if self.is_running { &[RECENT, SILENT] } else { &[RECENT] };
+        Lasts::after(self.last, spans, beside.now)
     }
 
     fn state(&self) -> Value {
@@ -149,7 +162,9 @@ impl Rollout {
             workspace: meta.cwd.clone(),
             ..Description::default()
         })));
-        if let Some(created) = meta.timestamp.or(at) {
+        self.is_agent = kind == NodeKind::Agent;
+        self.first = meta.timestamp.or(at);
+        if let Some(created) = self.first {
             voice.says(NodeFact::Clock(Clock::Created, created));
         }
     }

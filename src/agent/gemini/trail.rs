@@ -1,5 +1,7 @@
 //! A chat file's lines, as statements about its session.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -7,7 +9,7 @@ use super::record::{Call, Header, Message, Patch, Record};
 use super::{TOOL, answer_of, key};
 use crate::agent::excerpt;
 use crate::agent::lines::Line;
-use crate::agent::trail::{Beside, Lasts, SILENT, Said, Trail, silence};
+use crate::agent::trail::{Beside, Lasts, RECENT, SILENT, Said, Trail, rank, silence};
 use crate::model::fact::{Action, Clock, Description, NodeFact, StatusReport, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::node::NodeKind;
@@ -46,6 +48,9 @@ pub struct Chat {
     is_titled: bool,
     /// Whether it was last told to work.
     is_running: bool,
+    /// When it was begun.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first: Option<Stamp>,
     /// The latest moment of which anything was said.
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<Stamp>,
@@ -87,13 +92,19 @@ impl Trail for Chat {
     }
 
     fn conclude(&self, beside: &Beside<'_>, say: &mut Vec<Said>) {
-        if let Some(session) = self.session.as_deref().filter(|_| self.is_running) {
-            silence(self.at, &key(session).into(), beside, say);
+        let Some(session) = self.session.as_deref() else { return };
+        let keys = key(session).into();
+        if !self.is_subagent && self.unopened.is_none() {
+            rank(self.first, self.at, &keys, beside, say);
+        }
+        if self.is_running {
+            silence(self.at, &keys, beside, say);
         }
     }
 
     fn lasts(&self, beside: &Beside<'_>) -> Lasts {
-        if self.is_running { Lasts::after(self.at, &[SILENT], beside.now) } else { Lasts::default() }
+        let spans: &[Duration] = if self.is_running { &[RECENT, SILENT] } else { &[RECENT] };
+        Lasts::after(self.at, spans, beside.now)
     }
 
     fn state(&self) -> Value {
@@ -110,7 +121,7 @@ impl Chat {
         }
         self.session = Some(session.into());
         self.is_subagent |= header.kind.as_deref() == Some("subagent");
-        self.at = header.start_time;
+        (self.first, self.at) = (header.start_time, header.start_time);
         let folder = header.directories.first().map(String::as_str).or(self.workspace.as_deref());
         self.unopened = Some(Unopened { since: self.at, workspace: folder.map(Into::into) });
         if self.is_subagent {

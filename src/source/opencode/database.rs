@@ -122,9 +122,27 @@ impl Database {
     /// Returns all sessions.
     pub fn sessions(&self) -> Result<Vec<SessionRow>, String> {
         let query = format!("SELECT {} FROM session ORDER BY time_created", self.session_columns);
+        self.session_rows(&query, [])
+    }
+
+    /// Returns a session as it is now; nothing if it is gone.
+    pub fn session(&self, id: &str) -> Result<Vec<SessionRow>, String> {
+        let query = format!("SELECT {} FROM session WHERE id = ?1", self.session_columns);
+        self.session_rows(&query, params![id])
+    }
+
+    /// Returns how many sessions there are.
+    pub fn count_sessions(&self) -> Result<usize, String> {
+        let ask = |connection: &Connection| {
+            connection.query_row("SELECT count(*) FROM session", [], |row| row.get::<_, i64>(0))
+        };
+        self.ask(ask).map(|count| usize::try_from(count).unwrap_or(0))
+    }
+
+    fn session_rows(&self, query: &str, given: impl rusqlite::Params) -> Result<Vec<SessionRow>, String> {
         self.ask(|connection| {
-            let mut statement = connection.prepare(&query)?;
-            let rows = statement.query_map([], |row| {
+            let mut statement = connection.prepare(query)?;
+            let rows = statement.query_map(given, |row| {
                 Ok(SessionRow {
                     id: text(row, 0)?.unwrap_or_default(),
                     parent: text(row, 1)?.filter(|parent| !parent.is_empty()),

@@ -13,6 +13,8 @@ use crate::source::trails::tool::Scope;
 
 /// So many sessions are told at once.
 const AT_ONCE: usize = 50;
+/// So many sessions are looked into each time: those that were touched last.
+const LATEST: usize = 16;
 /// No row is larger.
 const LARGEST: u64 = 8 * 1024 * 1024;
 
@@ -23,8 +25,13 @@ pub struct Files {
     root: PathBuf,
     /// What each file was when it was last read.
     seen: HashMap<PathBuf, Seen>,
+    /// What each session was when it was last looked into.
+    touched: HashMap<PathBuf, Seen>,
     /// Sessions that are to be read, the next one last.
     queue: Vec<PathBuf>,
+    /// How many the first reading has, while it lasts.
+    first: Option<usize>,
+    has_begun: bool,
     /// The folders of the sessions that changed last.
     lively: Vec<PathBuf>,
 }
@@ -32,7 +39,8 @@ pub struct Files {
 impl Files {
     /// Names the folder of the files.
     pub fn new(root: PathBuf) -> Self {
-        Self { root, seen: HashMap::new(), queue: Vec::new(), lively: Vec::new() }
+        let (seen, touched) = (HashMap::new(), HashMap::new());
+        Self { root, seen, touched, queue: Vec::new(), first: None, has_begun: false, lively: Vec::new() }
     }
 
     /// Returns whether there are any.
@@ -50,20 +58,40 @@ impl Files {
     /// Says what is new, the newest sessions first; returns whether there is more.
     pub fn read(&mut self, scope: &Scope, say: &mut Vec<Said>) -> bool {
         if self.queue.is_empty() {
-            let projects = list(&self.root.join("session"));
-            let mut sessions: Vec<(Seen, PathBuf)> = projects
-                .iter()
-                .flat_map(|project| list(project))
-                .filter_map(|path| Some((self.touched(&path)?, path)))
-                .collect();
-            sessions.sort();
-            self.queue = sessions.into_iter().map(|(_, path)| path).collect();
+            self.look();
+        }
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.first = Some(self.queue.len());
         }
         for _ in 0..AT_ONCE {
             let Some(path) = self.queue.pop() else { break };
             self.session(&path, scope, say);
         }
-        !self.queue.is_empty() && self.queue.len() >= AT_ONCE
+        self.first = self.first.filter(|_| !self.queue.is_empty());
+        !self.queue.is_empty()
+    }
+
+    /// Returns how many sessions of how many were told, while the first reading lasts.
+    pub fn done(&self) -> Option<(usize, usize)> {
+        self.first.map(|all| (all.saturating_sub(self.queue.len()), all))
+    }
+
+    /// Looks for sessions to read: those that were touched, and always the latest, since a message that is written
+    /// anew touches neither its session nor its folder.
+    fn look(&mut self) {
+        let projects = list(&self.root.join("session"));
+        let mut sessions: Vec<(Seen, PathBuf)> = projects
+            .iter()
+            .flat_map(|project| list(project))
+            .filter_map(|path| Some((self.touched(&path)?, path)))
+            .collect();
+        sessions.sort();
+        let old = sessions.len().saturating_sub(LATEST);
+        for (nth, (touched, path)) in sessions.into_iter().enumerate() {
+            if self.touched.insert(path.clone(), touched) != Some(touched) || nth >= old {
+                self.queue.push(path);
+            }
+        }
     }
 
     /// Returns when a session was last written to: its file, or the folder of its messages.

@@ -19,9 +19,6 @@ use crate::agent::lines::Lines;
 use crate::agent::trail::{Beside, Lasts, Process, Said, Trail};
 use crate::model::time::Stamp;
 
-/// No small file beside a trail is larger.
-const LARGEST_SIDE: u64 = 1024 * 1024;
-
 /// A trail and what is known of it.
 pub struct TrailFile {
     pub path: PathBuf,
@@ -71,6 +68,8 @@ enum Kept {
 struct Side {
     stamped: Option<Stamped>,
     value: Option<Value>,
+    /// Why it is not read.
+    trouble: Option<String>,
 }
 
 /// How a reading ended.
@@ -192,6 +191,11 @@ impl TrailFile {
         now.inode == self.inode && now.len >= self.read_to
     }
 
+    /// Returns whether no line of it was read yet.
+    pub fn is_unread(&self) -> bool {
+        self.offset == 0
+    }
+
     /// Returns whether it is other than what was read: there are more bytes, or fewer, or it is another file.
     pub fn is_behind(&self) -> bool {
         self.stamped.len != self.read_to || self.stamped.inode != self.inode
@@ -302,6 +306,11 @@ impl TrailFile {
         (!is_short).then(|| Concluded { fold: fold.pack(), is_gone, from: now, until, side, is_side_final })
     }
 
+    /// Returns why the small file beside it is not read, as it was last concluded.
+    pub fn trouble_beside(&self) -> Option<&str> {
+        self.side.trouble.as_deref()
+    }
+
     /// Puts the reader aside: a file that nobody writes needs no more than its state.
     pub fn put_aside(&mut self) {
         if let Reader::Open(reader) = &self.reader
@@ -314,6 +323,7 @@ impl TrailFile {
         if let Kept::Open(fold) = &self.fold {
             self.fold = Kept::Packed(fold.pack());
         }
+        self.side = Side::default();
     }
 
     /// Forgets everything that was read.
@@ -345,14 +355,19 @@ impl TrailFile {
             self.side = Side::default();
             return;
         };
-        if self.side.stamped == Some(now) || now.len > LARGEST_SIDE {
+        let most = tool.largest_side();
+        self.side.trouble = (now.len > most).then(|| {
+            let mib = |bytes: u64| bytes.div_ceil(1024 * 1024);
+            format!("it has {} MiB, and no more than {} are read", mib(now.len), mib(most))
+        });
+        if self.side.stamped == Some(now) || self.side.trouble.is_some() {
             return;
         }
         // One that is being written is half; it is read again when it is whole.
         let mut bytes = vec![0; usize::try_from(now.len).unwrap_or(0)];
         let read = file.read_exact(&mut bytes).ok();
         if let Some(value) = read.and_then(|()| serde_json::from_slice(&bytes).ok()) {
-            self.side = Side { stamped: Some(now), value: Some(value) };
+            self.side = Side { stamped: Some(now), value: Some(value), trouble: None };
         }
     }
 }

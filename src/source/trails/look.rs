@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, open, statat};
@@ -60,8 +60,7 @@ pub fn plain_file(path: &Path) -> Option<Metadata> {
 /// a part. A second start looks at every file that it knows.
 #[derive(Debug)]
 pub struct Base {
-    /// How many bytes of a path are its own.
-    len: usize,
+    root: PathBuf,
     folder: OwnedFd,
 }
 
@@ -70,7 +69,17 @@ impl Base {
     pub fn of(root: &Path) -> Option<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = open(root, flags, Mode::empty()).ok()?;
-        Some(Self { len: root.as_os_str().len(), folder })
+        Some(Self { root: root.to_owned(), folder })
+    }
+
+    /// Returns whether a path leads below it.
+    pub fn has(&self, path: &Path) -> bool {
+        self.below(path).is_some()
+    }
+
+    /// Returns the rest of a path, byte by byte: it is asked for every file that is known.
+    fn below<'a>(&self, path: &'a Path) -> Option<&'a [u8]> {
+        path.as_os_str().as_bytes().strip_prefix(self.root.as_os_str().as_bytes())?.strip_prefix(b"/")
     }
 
     /// Looks at a file below; `None`: it is not there, or no file of its own.
@@ -85,8 +94,7 @@ impl Base {
     }
 
     fn look(&self, path: &Path, kind: FileType) -> Option<Stat> {
-        let below = path.as_os_str().as_bytes().get(self.len..)?.strip_prefix(b"/")?;
-        let stat = statat(&self.folder, below, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let stat = statat(&self.folder, self.below(path)?, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         (FileType::from_raw_mode(stat.st_mode) == kind).then_some(stat)
     }
 }

@@ -106,11 +106,16 @@ pub trait Tool: Send + 'static {
     /// Returns the folder that is shown as its place.
     fn root(&self) -> &Path;
 
+    /// Returns the folders below which its trails are.
+    fn tops(&self) -> Vec<PathBuf> {
+        vec![self.root().to_owned()]
+    }
+
     /// Returns what a path is; nothing is read for it but what decides that.
     fn sort(&self, path: &Path, is_folder: bool) -> Sort;
 
     /// Returns where the session of a trail ran, where that must be read from the file itself to know whether it
-    /// is wanted. It is asked once, and kept.
+    /// is wanted. It is asked when the file's turn to be read comes, and kept; where all are wanted, never.
     fn place(&self, _trail: &Path) -> Option<PathBuf> {
         None
     }
@@ -123,6 +128,11 @@ pub trait Tool: Send + 'static {
     /// Returns whether a trail is of an agent that a conversation in another trail started.
     fn is_below(&self, _trail: &Path) -> bool {
         false
+    }
+
+    /// Returns how large that file may be to be read.
+    fn largest_side(&self) -> u64 {
+        1024 * 1024
     }
 
     /// Returns a folder that may come to be when a trail grows.

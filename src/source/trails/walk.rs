@@ -164,8 +164,8 @@ impl Walk {
         let (below, is_settled) = match self.before.remove(folder.as_os_str()) {
             Some(before) if before.modified == modified => {
                 let look = |path: &PathBuf| match &self.base {
-                    Some(base) => base.file(path),
-                    None => Look::plain(path),
+                    Some(base) if base.has(path) => base.file(path),
+                    Some(_) | None => Look::plain(path),
                 };
                 let trails = before.trails.into_iter();
                 found.extend(trails.filter_map(|path| Some(Found { look: look(&path)?, path })));
@@ -180,7 +180,7 @@ impl Walk {
             self.fresh.push(folder.to_owned());
         }
         let times = found.iter().skip(first).map(|found| found.look.stamped.modified);
-        self.happened(tool.root(), folder, times.fold(modified, i64::max));
+        self.happened(&tool.tops(), folder, times.fold(modified, i64::max));
         Some(below)
     }
 
@@ -197,7 +197,7 @@ impl Walk {
     }
 
     /// Notes when something happened in a folder, and so in those above it.
-    fn happened(&mut self, root: &Path, folder: &Path, at: i64) {
+    fn happened(&mut self, tops: &[PathBuf], folder: &Path, at: i64) {
         for folder in folder.ancestors() {
             match self.newest.get_mut(folder.as_os_str()) {
                 // Those above have seen it too.
@@ -205,7 +205,7 @@ impl Walk {
                 Some(newest) => *newest = at,
                 None => drop(self.newest.insert(folder.into(), at)),
             }
-            if folder == root {
+            if tops.iter().any(|top| top == folder) {
                 return;
             }
         }
