@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,7 @@ use super::trails::tool::{Homes, Sort, Tool};
 use crate::agent::codex::{Rollout, thread_of, workspace_of};
 use crate::agent::trail::{Process, Trail};
 use crate::model::key::SourceKind;
+use crate::store::plain;
 use crate::store::process::start_of;
 
 /// The first line of a rollout has the instructions in it; it is not read beyond this.
@@ -64,7 +65,7 @@ impl Tool for Codex {
 
     fn place(&self, trail: &Path) -> Option<PathBuf> {
         let mut line = String::new();
-        let file = File::open(trail).ok()?.take(LONGEST_FIRST_LINE);
+        let file = plain::open(trail).ok()?.0.take(LONGEST_FIRST_LINE);
         BufReader::new(file).read_line(&mut line).ok()?;
         workspace_of(&line).map(PathBuf::from)
     }
