@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(codex.process(&trail(&mine)), Process::Unknown, "no version here locks");
         let locks = folder.path().join("thread-writer-locks");
         fs::create_dir(&locks).unwrap();
-        let lock = |id: &str| File::create(locks.join(format!("{id}.lock"))).unwrap();
+        let lock = |id: &str| fs::File::create(locks.join(format!("{id}.lock"))).unwrap();
         let held = lock(&mine);
         held.lock().unwrap();
         drop(lock(&dead));

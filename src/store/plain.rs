@@ -98,8 +98,8 @@ mod tests {
         symlink("pipe", at("link")).unwrap();
         fs::create_dir(at("folder")).unwrap();
         // It costs no room on the disk, and its length nothing in a clone.
-        fs::File::create(at("large")).unwrap().set_len(SETTINGS + 1).unwrap();
-        fs::File::create(at("largest")).unwrap().set_len(SETTINGS).unwrap();
+        File::create(at("large")).unwrap().set_len(SETTINGS + 1).unwrap();
+        File::create(at("largest")).unwrap().set_len(SETTINGS).unwrap();
         fs::write(at("binary"), [0xff, 0xfe]).unwrap();
         let no_file = Err("it is a device or a pipe, and no file".to_owned());
         for name in ["device", "pipe", "link"] {

@@ -18,5 +18,6 @@ mod nested;
 mod promises;
 mod propose;
 mod rollback;
+mod secrets;
 mod soak;
 mod storm;
