@@ -19,6 +19,7 @@ pub mod lines;
 pub mod log;
 pub mod opencode;
 pub mod run;
+pub mod secrets;
 pub mod simulated;
 pub mod skim;
 pub mod trail;

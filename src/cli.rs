@@ -46,6 +46,7 @@ use crate::model::command::Verb;
 use crate::model::time::Stamp;
 use crate::source::feed::Feed;
 use crate::store::folder::StateFolder;
+use crate::store::plain;
 
 /// The deck from which one person commands many AI coding agents.
 ///
@@ -380,6 +381,14 @@ fn say(error: &dyn std::fmt::Display) {
 fn warn(text: &str) {
     // If even standard error is gone, there is nobody left to tell.
     let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Returns a file that a person may have, where there is one; why one is not used is added to the warnings.
+fn own_text(path: &Path, warnings: &mut Vec<String>) -> Option<String> {
+    plain::text_if_there(path, plain::SETTINGS).unwrap_or_else(|error| {
+        warnings.push(format!("{} is not used: {error}", shown(path)));
+        None
+    })
 }
 
 /// Returns a path as it is best shown: from here, if it is below.

@@ -50,8 +50,12 @@ pub struct Plan {
     pub notes: Vec<String>,
 }
 
-/// Returns what is to be written so that everything wanted is there. `read` returns what a file holds now.
-pub fn install(wish: &Wish, read: impl Fn(&std::path::Path) -> Option<String>) -> Result<Plan, String> {
+/// Returns what is to be written so that everything wanted is there. `read` returns what a file holds now;
+/// one that is there and cannot be read must not be taken for one that is not, and overwritten.
+pub fn install(
+    wish: &Wish,
+    read: impl Fn(&std::path::Path) -> Result<Option<String>, String>,
+) -> Result<Plan, String> {
     let mut plan = Plan::default();
     let mut hooked = Vec::new();
     if wish.claude {
@@ -59,7 +63,7 @@ pub fn install(wish: &Wish, read: impl Fn(&std::path::Path) -> Option<String>) -
     }
     hooked.extend(wish.codex.clone().map(|file| (file, hooks::CODEX)));
     for (path, events) in hooked {
-        let before = read(&path);
+        let before = read(&path)?;
         let after =
             hooks::add(before.as_deref().unwrap_or_default(), &wish.program, events).map_err(|why| {
                 format!("{}: {why}.\nMend the file first; nothing was changed.", path.display())
@@ -69,7 +73,7 @@ pub fn install(wish: &Wish, read: impl Fn(&std::path::Path) -> Option<String>) -
         }
     }
     for (path, text) in papers::wanted(wish) {
-        match read(&path) {
+        match read(&path)? {
             None => plan.changes.push(Change { path, before: None, after: Some(text) }),
             Some(there) if there == text => {}
             Some(_) => plan.notes.push(format!("{} is there already: left as it is", path.display())),
@@ -82,11 +86,11 @@ pub fn install(wish: &Wish, read: impl Fn(&std::path::Path) -> Option<String>) -
 pub fn uninstall(
     memory: &Memory,
     wish: &Wish,
-    read: impl Fn(&std::path::Path) -> Option<String>,
+    read: impl Fn(&std::path::Path) -> Result<Option<String>, String>,
 ) -> Result<Plan, String> {
     let mut plan = Plan::default();
     for file in &memory.files {
-        let Some(there) = read(&file.path) else { continue };
+        let Some(there) = read(&file.path)? else { continue };
         let path = file.path.clone();
         if there == file.after {
             plan.changes.push(Change { path, before: Some(there), after: file.before.clone() });
@@ -104,7 +108,7 @@ pub fn uninstall(
         if memory.files.iter().any(|file| file.path == path) {
             continue;
         }
-        if let Some(there) = read(&path) {
+        if let Some(there) = read(&path)? {
             plan.changes.extend(without_hooks(path, there)?);
         }
     }
@@ -150,8 +154,8 @@ mod tests {
         }
     }
 
-    fn read(files: &Files) -> impl Fn(&Path) -> Option<String> + '_ {
-        |path| files.get(path).cloned()
+    fn read(files: &Files) -> impl Fn(&Path) -> Result<Option<String>, String> + '_ {
+        |path| Ok(files.get(path).cloned())
     }
 
     const SETTINGS: &str = "{\n    \"model\": \"opus\",\n    \"hooks\": { \"Stop\": [ {\"hooks\": []} ],\n      \"Custom\": [] },\n\

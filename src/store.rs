@@ -19,6 +19,7 @@ pub mod journal;
 pub mod line;
 pub mod lines;
 pub mod lock;
+pub mod plain;
 pub mod process;
 pub mod reader;
 pub mod recover;

@@ -170,6 +170,12 @@ pub enum Misconfigured {
     /// The tool would take it for an option of its own.
     #[error("{0:?} is no name of a model or a session.\nNames do not begin with a dash.")]
     Dash(String),
+    /// The program would take the prompt for an option of its own.
+    #[error(
+        "the prompt begins with a dash, and its program would take it for an option: {0:?}.\n\
+         Set prompt = \"stdin\" or \"file\", or write --option={PROMPT_HERE}, or \"--\" before {PROMPT_HERE}, in its command."
+    )]
+    DashPrompt(String),
     /// A path that cannot be an argument of ours.
     #[error("the path {} is not UTF-8", .0.display())]
     Path(PathBuf),
@@ -262,7 +268,10 @@ impl AgentConfig {
             PromptBy::Argument if ask.prompt.len() > LONGEST_ARGUMENT => {
                 return Err(Misconfigured::LongPrompt(ask.prompt.len()));
             }
-            PromptBy::Argument => put(&mut run.argv, PROMPT_HERE, ask.prompt),
+            PromptBy::Argument => {
+                self.no_option(&run.argv, ask.prompt)?;
+                put(&mut run.argv, PROMPT_HERE, ask.prompt);
+            }
             PromptBy::File => put(&mut run.argv, PROMPT_FILE_HERE, &text(&ask.folder.join(PROMPT))?),
         }
         if self.prompt_by() != PromptBy::Argument {
@@ -272,6 +281,30 @@ impl AgentConfig {
             run.stdin = Stdin::Pipe;
         }
         Ok(run)
+    }
+
+    /// Refuses a prompt that the program would take for an option: whoever wrote the task is not whoever wrote the
+    /// command. A `--` before it says that options are over.
+    fn no_option(&self, argv: &[String], prompt: &str) -> Result<(), Misconfigured> {
+        /// So much of it tells which one it is.
+        const SHOWN: usize = 40;
+        if !prompt.starts_with('-') {
+            return Ok(());
+        }
+        let refused = || Err(Misconfigured::DashPrompt(prompt.chars().take(SHOWN).collect()));
+        if let CommandLine::Shell(line) = &self.command {
+            // It is `$1` there, and what the line does with that is in the line.
+            return if line.split_whitespace().any(|word| word == "--") { Ok(()) } else { refused() };
+        }
+        let (mut stands, mut is_over) = (false, false);
+        for word in argv.iter().skip(1) {
+            if word.starts_with(PROMPT_HERE) && !is_over {
+                return refused();
+            }
+            stands |= word.contains(PROMPT_HERE);
+            is_over |= word == "--";
+        }
+        if stands || is_over { Ok(()) } else { refused() }
     }
 
     fn prompt_by(&self) -> PromptBy {
@@ -387,6 +420,41 @@ mod tests {
             assert!(matches!(refused, Err(Misconfigured::Dash(_))), "{kind}: {refused:?}");
             assert!(run_on(&config, "--yolo", Some("opus")).is_ok(), "{kind}: a prompt is no argument of it");
         }
+    }
+
+    #[rstest]
+    #[case::the_last_argument(r#"["ls"]"#, true)]
+    #[case::where_it_stands(r#"["ls","{prompt}","x"]"#, true)]
+    #[case::it_begins_the_word(r#"["ls","{prompt}.txt"]"#, true)]
+    #[case::the_end_of_options_comes_too_late(r#"["ls","{prompt}","--"]"#, true)]
+    #[case::the_program_itself_ends_no_options(r#"["--"]"#, true)]
+    #[case::once_with_and_once_without(r#"["ls","{prompt}","--","{prompt}"]"#, true)]
+    #[case::a_line_for_the_shell(r#""ls \"$1\"""#, true)]
+    #[case::the_value_of_an_option(r#"["ls","--prompt={prompt}"]"#, false)]
+    #[case::options_are_over_before_the_last(r#"["ls","-l","--"]"#, false)]
+    #[case::options_are_over_before_it(r#"["ls","--","{prompt}"]"#, false)]
+    #[case::options_are_over_in_the_line(r#""ls -- \"$1\"""#, false)]
+    fn a_prompt_that_a_command_would_take_for_an_option_is_refused(
+        #[case] command: &str,
+        #[case] is_refused: bool,
+    ) {
+        let config = format!(r#"{{"kind":"command","prompt":"argument","command":{command}}}"#);
+        for prompt in ["--version", "-x", "- a list\n- of two"] {
+            let refused = matches!(run(&config, prompt), Err(Misconfigured::DashPrompt(_)));
+            assert_eq!(refused, is_refused, "{prompt}");
+        }
+        assert!(run(&config, "a prompt -- with --dashes").is_ok());
+        for safe in ["stdin", "file"] {
+            let config = config.replace("argument", safe);
+            assert!(run(&config, "--version").is_ok(), "{safe}");
+        }
+    }
+
+    #[test]
+    fn a_model_cannot_bring_the_prompt_to_where_it_is_an_option() {
+        let config = r#"{"kind":"command","prompt":"argument","command":["ls","{model}","--","{prompt}"]}"#;
+        let refused = run_on(config, "--version", Some("{prompt}"));
+        assert!(matches!(refused, Err(Misconfigured::DashPrompt(_))), "{refused:?}");
     }
 
     #[rstest]

@@ -213,6 +213,31 @@ pub enum Entry {
     },
 }
 
+impl Entry {
+    /// Gives each text that an agent or its tool made to `each`; not what a question must hand back as it came.
+    pub fn each_text(&mut self, each: &mut impl FnMut(&mut String)) {
+        match self {
+            Self::Output { text, .. }
+            | Self::Thought { text }
+            | Self::Tool { input: text, .. }
+            | Self::ToolResult { text, .. }
+            | Self::Question { text, .. }
+            | Self::Withdrawn { reason: text, .. }
+            | Self::AgentEnded { text, .. }
+            | Self::Limited(Limited { text, .. })
+            | Self::Unknown { text, .. }
+            | Self::Result { summary: text, .. } => each(text),
+            Self::Progress { last_action: text, .. }
+            | Self::Answered { trouble: text, .. }
+            | Self::Ended { error: text, .. } => text.iter_mut().for_each(each),
+            Self::AgentStarted(started) => {
+                started.title.iter_mut().chain(&mut started.task).for_each(each);
+            }
+            Self::Usage(_) | Self::Named(_) => {}
+        }
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
 fn is_none_left_out(cut: &u64) -> bool {
     *cut == 0

@@ -260,7 +260,7 @@ impl Deck {
         let mut settings = folder.map(configured).unwrap_or_default();
         let files = [user_file("monitor.toml"), folder.map(|folder| folder.root.join("monitor.toml"))];
         for path in files.into_iter().flatten() {
-            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            let Some(text) = super::own_text(&path, &mut warnings) else { continue };
             match toml::from_str(&text) {
                 Ok(read) => settings = read,
                 Err(error) => warnings.push(format!("{} is not used: {}", shown(&path), error.message())),
@@ -331,12 +331,13 @@ fn app(title: String, mut settings: Settings, folder: Option<&StateFolder>) -> A
     let fallback = settings.theme.is_none().then(default_theme);
     let named = settings.theme.take().unwrap_or_else(|| default_theme().into());
     let theme = themes(&named);
-    let typed = user_file("keys.toml").and_then(|path| std::fs::read_to_string(path).ok());
+    let mut unread = Vec::new();
+    let typed = user_file("keys.toml").and_then(|path| super::own_text(&path, &mut unread));
     let (keys, warnings) = typed.map_or_else(|| (Keymap::built_in(), Vec::new()), |text| Keymap::with(&text));
     settings.theme = Some(named);
     let mut ui = Ui::new(title, settings, ask::seed());
-    for warning in warnings {
-        ui.say(format!("keys.toml: {warning}"), true, now());
+    for warning in unread.into_iter().chain(warnings.iter().map(|odd| format!("keys.toml: {odd}"))) {
+        ui.say(warning, true, now());
     }
     let mut app = App::new(ui, theme, keys, Box::new(themes));
     app.fallback = fallback;
@@ -457,7 +458,7 @@ fn find_theme(name: &str, folders: &[PathBuf]) -> Option<String> {
         return None;
     }
     let file = format!("{name}.toml");
-    folders.iter().find_map(|folder| std::fs::read_to_string(folder.join(&file)).ok())
+    folders.iter().find_map(|folder| super::own_text(&folder.join(&file), &mut Vec::new()))
 }
 
 /// Dark or light, as the terminal tells where it tells without being asked; else dark.

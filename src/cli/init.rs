@@ -12,6 +12,7 @@ use crate::setup::shown::shown;
 use crate::setup::{self, Memory, Plan, Wish, remember};
 use crate::store::disk::RealDisk;
 use crate::store::folder::StateFolder;
+use crate::store::plain;
 use crate::store::views::replace;
 
 #[derive(Debug, Args)]
@@ -39,7 +40,10 @@ impl Init {
         let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
         let project = folder.project().to_owned();
         let wish = self.wish(&project);
-        let read = |path: &Path| std::fs::read_to_string(project.join(path)).ok();
+        let read = |path: &Path| {
+            plain::text_if_there(&project.join(path), plain::SETTINGS)
+                .map_err(|error| format!("{} cannot be read: {error}.\nNothing was changed.", path.display()))
+        };
         let mut memory = remembered(&folder)?;
         let plan = if self.uninstall {
             setup::uninstall(&memory, &wish, read)?
@@ -55,6 +59,7 @@ impl Init {
             print(&format!("{what}\n"))?;
             return Ok(ExitCode::SUCCESS);
         }
+        stay_within(&project, &plan)?;
         for change in &plan.changes {
             print(&shown(change))?;
         }
@@ -136,6 +141,16 @@ impl Init {
     }
 }
 
+/// Refuses, before anything is written, what a link would lead out of the project.
+fn stay_within(project: &Path, plan: &Plan) -> Result<(), String> {
+    // What is named by its whole path is meant to be elsewhere.
+    for path in plan.changes.iter().map(|change| &change.path).filter(|path| path.is_relative()) {
+        files::stays_within(project, &project.join(path))
+            .map_err(|error| format!("{} is not written: {error}.\nNothing was changed.", path.display()))?;
+    }
+    Ok(())
+}
+
 /// Returns how the hook is to be called: by name, where a shell finds it.
 fn program() -> String {
     let path = std::env::var("PATH").unwrap_or_default();
@@ -155,7 +170,7 @@ fn codex() -> Option<PathBuf> {
 
 fn remembered(folder: &StateFolder) -> Result<Memory, String> {
     let path = folder.root.join(remember::FILE);
-    let Ok(text) = std::fs::read_to_string(&path) else { return Ok(Memory::default()) };
+    let Ok(text) = plain::text(&path, plain::TASKS) else { return Ok(Memory::default()) };
     serde_json::from_str(&text).map_err(|error| {
         format!(
             "{} cannot be read: {error}.\nRemove it; hooks are then still found by their looks.",

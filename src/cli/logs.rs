@@ -16,7 +16,7 @@ use crate::model::Model;
 use crate::model::id::SessionId;
 use crate::model::key::{NodeKey, SourceId};
 use crate::model::node::Node;
-use crate::model::text;
+use crate::model::{secrets, text};
 use crate::session::tail::Tail;
 use crate::source::follow::Follower;
 use crate::store::folder::StateFolder;
@@ -136,7 +136,8 @@ impl Shown {
         for (name, tail) in self.tails.values_mut() {
             for line in tail.lines()? {
                 if self.json {
-                    new.extend(line.bytes);
+                    // A question keeps what it hands back; a log of an earlier release, whatever was said.
+                    new.extend(secrets::without(&String::from_utf8_lossy(&line.bytes)).as_bytes());
                     new.push(b'\n');
                     continue;
                 }

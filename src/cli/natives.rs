@@ -175,7 +175,7 @@ fn prices(homes: &Homes, folder: Option<&StateFolder>) -> (Prices, Vec<String>) 
     let project = folder.map(|folder| folder.root.join("prices.toml"));
     let (mut prices, mut warnings) = (Prices::built_in(), Vec::new());
     for path in own.into_iter().chain(project) {
-        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let Some(text) = super::own_text(&path, &mut warnings) else { continue };
         match prices.clone().with(&text) {
             Ok(with) => prices = with,
             Err(why) => warnings.push(format!("{} is not used: {why}", super::shown(&path))),

@@ -9,6 +9,7 @@ use super::edit::{self, NotSet};
 use super::keys::Key;
 use super::merge::Layer;
 use super::read::TABLE;
+use crate::store::plain;
 use serde_json::Value;
 
 /// The name of our own file, in a project and in the person's folder.
@@ -61,13 +62,12 @@ impl Places {
     /// Returns the text of a layer's file; a file that is not there is no layer.
     pub fn text(&self, layer: Layer) -> io::Result<Option<String>> {
         let Some(path) = self.file(layer) else { return Ok(None) };
-        match std::fs::read_to_string(path) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            // A folder of that name, or a file where the folder should be, is no layer either.
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(None),
-            Err(error) => Err(error),
-        }
+        plain::text_if_there(&path, plain::SETTINGS)
+    }
+
+    /// Refuses what leads out of the project. Where the person keeps their own settings is their business.
+    fn stays_within(&self, layer: Layer, path: &Path) -> io::Result<()> {
+        if layer == Layer::User { Ok(()) } else { stays_within(&self.project, path) }
     }
 
     /// Sets or takes back settings in a layer's file, all or none; everything else in the file stays as it is. Returns
@@ -85,6 +85,7 @@ impl Places {
         });
         let edited = edited.map_err(|source| NotWritten::Edit { file: self.shown(layer), source })?;
         if edited != text {
+            self.stays_within(layer, &path).map_err(io)?;
             replace(&path, &edited).map_err(io)?;
         }
         Ok(path)
@@ -103,6 +104,23 @@ pub enum NotWritten {
     Io { path: PathBuf, source: io::Error },
     #[error("{file} is not changed: {source}")]
     Edit { file: String, source: NotSet },
+}
+
+/// Refuses to write to a file of a project that a link leads out of it: a clone may bring the link, and the file that
+/// it leads to is of the person, or of another project.
+pub fn stays_within(project: &Path, path: &Path) -> io::Result<()> {
+    let Ok(root) = std::fs::canonicalize(project) else { return Ok(()) };
+    // A file that is not there yet is made in the folder that is; a link that leads nowhere is itself replaced.
+    let Some(real) = path.ancestors().find_map(|there| std::fs::canonicalize(there).ok()) else {
+        return Ok(());
+    };
+    if real.starts_with(&root) {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "a link leads out of the project, to {}.\nPut a file in the place of the link, or change that one yourself",
+        real.display()
+    )))
 }
 
 /// Puts a text in the place of a person's file: as a whole, with the rights that it has, and through a link.

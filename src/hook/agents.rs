@@ -3,11 +3,11 @@
 //! Only the head of each file is read. A file that cannot be read is passed over: a hook never fails by it.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 use crate::decide::models::bare;
+use crate::store::plain;
 
 /// So much of a file is read: front matter is short.
 const HEAD: u64 = 8 * 1024;
@@ -37,12 +37,8 @@ impl Agents {
                 if path.extension().is_none_or(|end| end != "md") {
                     continue;
                 }
-                // What is no file, such as a pipe, is not opened: it might never end.
-                if !std::fs::metadata(&path).is_ok_and(|found| found.is_file()) {
-                    continue;
-                }
-                let (Some(stem), Ok(file)) =
-                    (path.file_stem().and_then(|stem| stem.to_str()), File::open(&path))
+                let (Some(stem), Ok((file, _))) =
+                    (path.file_stem().and_then(|stem| stem.to_str()), plain::open(&path))
                 else {
                     continue;
                 };

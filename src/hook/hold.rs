@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::files::replace;
 use crate::model::id::CommandId;
+use crate::store::plain;
 
 /// What is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +48,7 @@ impl Orders {
         if !path.exists() {
             return Self::default();
         }
-        let text = std::fs::read(path).unwrap_or_default();
+        let text = plain::bytes(path, plain::SETTINGS).unwrap_or_default();
         serde_json::from_slice(&text).unwrap_or_default()
     }
 

@@ -1,11 +1,12 @@
 //! Where a sub-agent comes from, as the coding agent's own files say it: `subagents/agent-<id>.meta.json` beside the
 //! session's transcript.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+
+use crate::store::plain;
 
 /// No such file is larger.
 const LARGEST: u64 = 64 * 1024;
@@ -32,7 +33,7 @@ pub(super) fn meta(transcript: &str, agent: &str) -> Option<Meta> {
     }
     let path = folder(transcript)?.join(format!("agent-{agent}.meta.json"));
     let mut text = Vec::new();
-    File::open(path).ok()?.take(LARGEST).read_to_end(&mut text).ok()?;
+    plain::open(&path).ok()?.0.take(LARGEST).read_to_end(&mut text).ok()?;
     serde_json::from_slice(&text).ok()
 }
 

@@ -21,6 +21,7 @@ use super::state::state;
 use super::tools::{kind, path};
 use crate::decide::models::{Own, bare};
 use crate::model::event::payload::HookRecorded;
+use crate::model::secrets::take_out;
 use crate::model::time::Stamp;
 use crate::store::folder::StateFolder;
 
@@ -123,6 +124,9 @@ impl Hook<'_> {
                 format!("{kind}-{}-{}", key.as_deref().unwrap_or("session"), self.around.now.millis())
             }
         };
+        // What is recorded outlives the session, and may be handed on.
+        let said = [&mut record.title, &mut record.prompt, &mut record.reason, &mut record.summary];
+        said.into_iter().flatten().for_each(take_out);
         (self.record)(record);
     }
 

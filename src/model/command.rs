@@ -324,6 +324,17 @@ pub enum Said {
     },
 }
 
+impl Said {
+    /// Gives each text in it to `each`, but for names and paths.
+    pub fn each_text(&mut self, each: &mut impl FnMut(&mut String)) {
+        match self {
+            Self::Accepted { reason } => reason.iter_mut().for_each(each),
+            Self::Completed { result } => result.each_text(each),
+            Self::Rejected { reason } => each(reason),
+        }
+    }
+}
+
 /// How a pause treats what runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::event::payload::Budget;
 use super::id::{SubtaskId, TaskId};
 use super::packed::Packed;
+use super::secrets::each_text;
 use super::time::Stamp;
 
 /// One proposed or accepted step of a delegation.
@@ -151,6 +152,24 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+impl Outcome {
+    /// Gives each text in it to `each`, but for names and paths.
+    pub fn each_text(&mut self, each: &mut impl FnMut(&mut String)) {
+        let own = [&mut self.summary, &mut self.evidence, &mut self.tests_run, &mut self.next_steps];
+        own.into_iter().flatten().for_each(&mut *each);
+        for artifact in &mut self.artifacts {
+            artifact.summary.iter_mut().for_each(&mut *each);
+            artifact.extra.values_mut().for_each(|value| each_text(value, each));
+        }
+        for error in &mut self.errors {
+            error.message.iter_mut().chain(&mut error.recommendation).for_each(&mut *each);
+            error.extra.values_mut().for_each(|value| each_text(value, each));
+        }
+        self.findings.iter_mut().for_each(|finding| each(&mut finding.message));
+        self.extra.values_mut().for_each(|value| each_text(value, each));
+    }
 }
 
 /// One thing that is wrong with a return.

@@ -1,7 +1,12 @@
 //! Text from outside is hostile until cleaned: what this file lets through can be shown on any terminal.
 //!
 //! Escape sequences are removed whole, control characters and marks that reorder or hide text singly.
-//! Cleaning what is clean changes nothing, so it may be done at every boundary.
+//! Cleaning what is clean changes nothing, so it may be done at every boundary. Keys and tokens are taken out by their
+//! form on the way (`secrets.rs`).
+
+use std::borrow::Cow;
+
+use super::secrets;
 
 /// Longest line that a display field keeps, in bytes. Titles and actions are read at a glance.
 const LINE_LIMIT: usize = 1024;
@@ -10,19 +15,41 @@ const TEXT_LIMIT: usize = 64 * 1024;
 
 /// Cleans text for one line: line breaks and tabs become spaces.
 pub fn line(text: &str) -> Box<str> {
-    clean(text, LINE_LIMIT, false)
+    without_secrets(text, LINE_LIMIT, false)
 }
 
 /// Cleans text of several lines: line breaks stay.
 pub fn lines(text: &str) -> Box<str> {
-    clean(text, TEXT_LIMIT, true)
+    without_secrets(text, TEXT_LIMIT, true)
 }
 
-fn clean(text: &str, limit: usize, keep_breaks: bool) -> Box<str> {
-    if text.len() <= limit && text.bytes().all(|b| (0x20..0x7f).contains(&b)) {
-        return text.into();
+/// Cleans what a person types or pastes, of several lines: it is theirs, so nothing readable is taken out.
+pub fn typed(text: &str) -> Box<str> {
+    cut(clean(text, true).into_owned(), TEXT_LIMIT)
+}
+
+fn without_secrets(text: &str, limit: usize, keep_breaks: bool) -> Box<str> {
+    let clean = clean(text, keep_breaks);
+    match secrets::without(&clean) {
+        Cow::Borrowed(_) => cut(clean.into_owned(), limit),
+        Cow::Owned(left) => cut(left, limit),
     }
-    let mut out = String::with_capacity(text.len().min(limit));
+}
+
+/// Cuts what is clean: the cut text is within the limit, and is not cut again.
+fn cut(mut text: String, limit: usize) -> Box<str> {
+    if text.len() > limit {
+        text.truncate(text.floor_char_boundary(limit - '…'.len_utf8()));
+        text.push('…');
+    }
+    text.into()
+}
+
+fn clean(text: &str, keep_breaks: bool) -> Cow<'_, str> {
+    if text.bytes().all(|b| (0x20..0x7f).contains(&b)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         let kept = match c {
@@ -37,12 +64,7 @@ fn clean(text: &str, limit: usize, keep_breaks: bool) -> Box<str> {
         };
         out.extend(kept);
     }
-    if out.len() > limit {
-        // After cleaning, so that the cut text is within the limit and is not cut again.
-        out.truncate(out.floor_char_boundary(limit - '…'.len_utf8()));
-        out.push('…');
-    }
-    out.into()
+    Cow::Owned(out)
 }
 
 /// Skips the rest of an escape sequence that began with `first`.
@@ -106,6 +128,14 @@ mod tests {
     fn long_text_is_cut_at_a_character_and_says_so() {
         let cut = line(&"漢".repeat(2000));
         assert!(cut.len() <= LINE_LIMIT && cut.ends_with('…'));
+    }
+
+    #[test]
+    fn a_key_that_sequences_and_marks_are_strewn_into_is_taken_out_all_the_same() {
+        let strewn = "ghp_abcdefghij\u{1b}[0mklmnop\u{200b}qrst0123 is it";
+        assert_eq!(&*line(strewn), "ghp_[redacted] is it");
+        assert_eq!(&*lines(strewn), "ghp_[redacted] is it");
+        assert_eq!(&*typed(strewn), "ghp_abcdefghijklmnopqrst0123 is it", "what a person types stays theirs");
     }
 
     proptest! {

@@ -18,6 +18,7 @@ use super::trails::tool::{Homes, Scope, Sort, Tool};
 use crate::agent::claude::{Own, Reader, TOOL, VERSION};
 use crate::agent::trail::{Process, Trail};
 use crate::model::key::SourceKind;
+use crate::store::plain;
 
 /// A session says within its first lines where it runs.
 const HEAD: u64 = 256 * 1024;
@@ -220,7 +221,7 @@ fn ran_in(folder: &Path) -> Option<PathBuf> {
     let files = entries.filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
     files.take(ASKED).find_map(|path| {
         let mut head = Vec::new();
-        fs::File::open(path).ok()?.take(HEAD).read_to_end(&mut head).ok()?;
+        plain::open(&path).ok()?.0.take(HEAD).read_to_end(&mut head).ok()?;
         // Text that somebody wrote has its quotes escaped.
         let at = memchr::memmem::find(&head, b"\"cwd\":\"")? + b"\"cwd\":".len();
         let mut values = serde_json::Deserializer::from_slice(head.get(at..)?).into_iter::<String>();
@@ -239,8 +240,9 @@ fn live(folder: &Path) -> Option<HashMap<String, Process>> {
         if entry.metadata().map_or(true, |meta| meta.len() > LARGEST_ENTRY) {
             continue;
         }
-        let value: Option<Value> =
-            fs::read(entry.path()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let value: Option<Value> = plain::bytes(&entry.path(), LARGEST_ENTRY)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let Some(Value::Object(value)) = value else { continue };
         let entry = Loose(&value);
         let Some(session) = entry.text(&["sessionId"]) else { continue };

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -18,6 +18,7 @@ use super::trails::tool::{Homes, Sort, Tool};
 use crate::agent::codex::{Rollout, thread_of, workspace_of};
 use crate::agent::trail::{Process, Trail};
 use crate::model::key::SourceKind;
+use crate::store::plain;
 use crate::store::process::start_of;
 
 /// The first line of a rollout has the instructions in it; it is not read beyond this.
@@ -75,7 +76,7 @@ impl Tool for Codex {
 
     fn place(&self, trail: &Path) -> Option<PathBuf> {
         let mut line = String::new();
-        let file = File::open(trail).ok()?.take(LONGEST_FIRST_LINE);
+        let file = plain::open(trail).ok()?.0.take(LONGEST_FIRST_LINE);
         BufReader::new(file).read_line(&mut line).ok()?;
         workspace_of(&line).map(PathBuf::from)
     }
@@ -186,7 +187,7 @@ mod tests {
         assert_eq!(codex.process(&trail(&mine)), Process::Unknown, "no version here locks");
         let locks = folder.path().join("thread-writer-locks");
         fs::create_dir(&locks).unwrap();
-        let lock = |id: &str| File::create(locks.join(format!("{id}.lock"))).unwrap();
+        let lock = |id: &str| fs::File::create(locks.join(format!("{id}.lock"))).unwrap();
         let held = lock(&mine);
         held.lock().unwrap();
         drop(lock(&dead));

@@ -20,6 +20,7 @@ use crate::agent::skim::Skim;
 use crate::agent::trail::Trail;
 use crate::model::key::SourceKind;
 use crate::model::time::Stamp;
+use crate::store::plain;
 
 /// A chat says within its first bytes whose it is.
 const HEAD: u64 = 64 * 1024;
@@ -50,7 +51,7 @@ impl Gemini {
 
     /// Returns the folder that a project is about.
     fn workspace(&self, project: &str) -> Option<PathBuf> {
-        let told = || fs::read_to_string(self.root.join(project).join(".project_root")).ok();
+        let told = || plain::text(&self.root.join(project).join(".project_root"), plain::SETTINGS).ok();
         self.places.get(project).cloned().or_else(|| {
             let told = told()?;
             Some(PathBuf::from(told.trim())).filter(|place| place.is_absolute())
@@ -115,7 +116,7 @@ impl Tool for Gemini {
     }
 
     fn look_around(&mut self) -> bool {
-        let told = fs::read(&self.projects).ok();
+        let told = plain::bytes(&self.projects, plain::TASKS).ok();
         let told: Option<Value> = told.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let list = told.as_ref().and_then(|told| told.get("projects")?.as_object());
         let places = list.into_iter().flatten();
@@ -151,7 +152,7 @@ pub fn worked_on(homes: &Homes, folder: &Path, since: Stamp) -> Vec<String> {
 /// Returns which session a chat is of, as it begins.
 fn session_of(chat: &Path) -> Option<String> {
     let mut head = Vec::new();
-    fs::File::open(chat).ok()?.take(HEAD).read_to_end(&mut head).ok()?;
+    plain::open(chat).ok()?.0.take(HEAD).read_to_end(&mut head).ok()?;
     let mut session = None;
     // What comes after may be cut.
     let _ = Skim::new(&head).members(|name, value| {

@@ -17,6 +17,7 @@ use super::sheet::Sheet;
 use super::shelf::Wanted::{Document, Rows};
 use super::tool::Tool;
 use crate::model::key::{NodeKey, SourceKind};
+use crate::store::plain;
 
 /// A `.omc` folder without its teams.
 pub(super) static TOOL: Tool = Tool {
@@ -119,8 +120,7 @@ fn workspace(project: &Path, home: Option<&Path>) -> Option<PathBuf> {
 fn marker_id(marker: &Path) -> Option<String> {
     /// It holds an id at most.
     const LARGEST: u64 = 64 * 1024;
-    std::fs::metadata(marker).ok().filter(|found| found.len() <= LARGEST)?;
-    let value: serde_json::Value = serde_json::from_slice(&std::fs::read(marker).ok()?).ok()?;
+    let value: serde_json::Value = serde_json::from_slice(&plain::bytes(marker, LARGEST).ok()?).ok()?;
     Some(value.get("id")?.as_str()?.trim().to_owned()).filter(|id| !id.is_empty())
 }
 

@@ -3,11 +3,13 @@
 //! A writer may truncate and write in place, so a reading may meet an empty or half a file: that is for
 //! the parser to notice, and to keep its last good state. Here is decided only whether to look again.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+
+use crate::store::plain;
 
 /// A file that was written so lately may be written again without a visible change of its time: clocks of
 /// file systems are coarse.
@@ -89,7 +91,7 @@ impl Whole {
         }
         let settled = SystemTime::now().duration_since(stamped.modified).is_ok_and(|age| age > RACY);
         let mut content = Vec::new();
-        File::open(&self.path)?.take(LARGEST + 1).read_to_end(&mut content)?;
+        plain::open(&self.path)?.0.take(LARGEST + 1).read_to_end(&mut content)?;
         let crc = crc32fast::hash(&content);
         let is_news = self.seen.is_none_or(|seen| seen.crc != crc);
         self.seen = Some(Seen { stamped, settled, crc });
@@ -99,6 +101,8 @@ impl Whole {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     #[test]

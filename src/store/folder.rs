@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
 use super::error::{Error, Result};
+use super::plain;
 use super::views::replace;
 use crate::model::id::{Seq, file_name};
 
@@ -299,7 +300,7 @@ fn main_work_tree(folder: &Path) -> Option<PathBuf> {
     if !link.is_file() {
         return None;
     }
-    let text = fs::read_to_string(link).ok()?;
+    let text = plain::text(&link, plain::SETTINGS).ok()?;
     // `<main>/.git/worktrees/<name>`; a submodule's is under `modules`, and is a project of its own.
     let git_dir = folder.join(text.strip_prefix("gitdir:")?.trim());
     let worktrees = git_dir.parent().filter(|parent| parent.ends_with("worktrees"))?;

@@ -11,6 +11,7 @@ use super::shop::{Shop, Which};
 use crate::model::id::{DelegationId, file_name};
 use crate::model::worktree::TreeState;
 use crate::store::folder::StateFolder;
+use crate::store::plain;
 
 impl Shop {
     /// Removes a work tree; the ref of what it changed is left. Returns what is known of it.
@@ -68,7 +69,7 @@ impl Shop {
         let all = common.join("worktrees");
         for entry in fs::read_dir(&all).into_iter().flatten().flatten() {
             let admin = entry.path();
-            let points = fs::read_to_string(admin.join("gitdir")).unwrap_or_default();
+            let points = plain::text(&admin.join("gitdir"), plain::SETTINGS).unwrap_or_default();
             if Path::new(points.trim()) == link {
                 remove_all(&admin)?;
             }

@@ -14,6 +14,7 @@ use super::snap::Memory;
 use crate::model::id::{DelegationId, SubtaskId};
 use crate::model::worktree::TreeState;
 use crate::store::folder::StateFolder;
+use crate::store::plain;
 
 /// Whose work tree.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -276,7 +277,7 @@ pub(super) fn ref_name(which: &Which) -> String {
 
 /// Returns a work tree's own part of the repository, as its `.git` says.
 pub(super) fn admin_of(path: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(path.join(".git")).ok()?;
+    let text = plain::text(&path.join(".git"), plain::SETTINGS).ok()?;
     let admin = path.join(text.strip_prefix("gitdir:")?.trim());
     let is_one = admin.parent().is_some_and(|parent| parent.ends_with("worktrees")) && admin.is_dir();
     is_one.then_some(admin)

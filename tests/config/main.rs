@@ -12,6 +12,7 @@
 mod cases;
 mod documents;
 mod edits;
+mod hostile;
 mod layers;
 mod program;
 mod tasks;

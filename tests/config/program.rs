@@ -8,27 +8,27 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 /// A project of its own, with an agent that is done at once, and nothing of this machine's environment.
-struct Project(tempfile::TempDir);
+pub(crate) struct Project(tempfile::TempDir);
 
 const AGENT: &str = "[agents.quick]\nkind = \"command\"\ncommand = \"cat >/dev/null; echo done\"\n";
 
 impl Project {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let temp = tempfile::tempdir().unwrap();
         fs::write(temp.path().join("quarterdeck.toml"), AGENT).unwrap();
         Self(temp)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub(crate) fn write(&self, name: &str, text: &str) {
         fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
         fs::write(self.path(name), text).unwrap();
     }
 
-    fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
@@ -40,11 +40,11 @@ impl Project {
         command.arg("--dir").arg(home.join(".quarterdeck")).args(arguments).output().unwrap()
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         self.run_with(&std::env::var("PATH").unwrap(), arguments)
     }
 
-    fn prints(&self, arguments: &[&str]) -> String {
+    pub(crate) fn prints(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let (out, err) =
             (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
@@ -52,7 +52,7 @@ impl Project {
         out
     }
 
-    fn fails(&self, arguments: &[&str]) -> String {
+    pub(crate) fn fails(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert!(!output.status.success(), "{arguments:?}");
         String::from_utf8(output.stderr).unwrap()
@@ -65,7 +65,7 @@ impl Project {
 }
 
 /// Waits until something is so, and shows what is where it never is.
-fn until(what: &str, so: impl Fn() -> Result<(), String>) {
+pub(crate) fn until(what: &str, so: impl Fn() -> Result<(), String>) {
     let give_up = Instant::now() + Duration::from_secs(20);
     loop {
         match so() {

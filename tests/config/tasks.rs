@@ -228,7 +228,7 @@ fn many_editors_of_ours_never_lose_an_edit() {
                             &json!(version),
                         )?))
                     };
-                    assert!(update(path, edit).unwrap());
+                    assert!(update(path.parent().unwrap(), path, edit).unwrap());
                 }
             });
         }
@@ -247,16 +247,35 @@ fn rights_and_links_stay_and_what_cannot_be_changed_is_an_error() {
     std::os::unix::fs::symlink(&path, temp.path().join(".claude/dev-docs/tasks.json")).unwrap();
     let (link, shown) = find(temp.path()).unwrap();
     assert_eq!(shown, ".claude/dev-docs/tasks.json");
-    assert!(update(&link, |text| linked(text, "bare", &taken("del-1"))).unwrap());
+    assert!(update(temp.path(), &link, |text| linked(text, "bare", &taken("del-1"))).unwrap());
     assert!(link.is_symlink() && fs::metadata(&path).unwrap().permissions().mode() & 0o777 == 0o640);
     assert_eq!(value(&path)["tasks"]["bare"]["delegationId"], "del-1");
 
     fs::write(&path, "{\n\"tasks\": {").unwrap();
-    let broken = update(&link, |text| linked(text, "bare", &taken("del-1"))).unwrap_err();
+    let broken = update(temp.path(), &link, |text| linked(text, "bare", &taken("del-1"))).unwrap_err();
     assert_eq!(broken.to_string(), "line 2: EOF while parsing an object");
     if cfg!(target_os = "linux") {
         // A folder in which nobody, not even root, can make a file.
-        let refused = update(Path::new("/proc/version"), |_| Ok(Some("x".into()))).unwrap_err();
+        let refused =
+            update(Path::new("/proc"), Path::new("/proc/version"), |_| Ok(Some("x".into()))).unwrap_err();
         assert!(matches!(refused, NotTold::Io(_)), "{refused}");
     }
+}
+
+#[test]
+fn a_file_that_a_link_leads_out_of_the_project_is_read_and_not_changed() {
+    let (temp, path) = place();
+    let project = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(&path, project.path().join("tasks.json")).unwrap();
+    let (link, _) = find(project.path()).unwrap();
+    assert!(quarterdeck::config::tasks::file::text(&link).is_ok());
+    let before = fs::read(&path).unwrap();
+    let refused =
+        update(project.path(), &link, |text| linked(text, "bare", &taken("del-1"))).unwrap_err().to_string();
+    let target = temp.path().canonicalize().unwrap();
+    assert!(
+        refused.contains("a link leads out of the project") && refused.contains(target.to_str().unwrap()),
+        "{refused}"
+    );
+    assert_eq!(fs::read(&path).unwrap(), before);
 }

@@ -18,6 +18,7 @@ mod nested;
 mod promises;
 mod propose;
 mod rollback;
+mod secrets;
 mod soak;
 mod storm;
 mod terminal;

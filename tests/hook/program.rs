@@ -137,6 +137,18 @@ fn whose_session_it_is_follows_from_its_transcript() {
     }
 }
 
+#[test]
+fn no_key_is_in_what_a_hook_records() {
+    let temp = project();
+    let mut input: Value = serde_json::from_str(AGENT).unwrap();
+    input["tool_input"]["prompt"] = json!("log in with ghp_CanaryCanaryCanary0123 first");
+    let output = hook(temp.path(), &["PreToolUse"], &input.to_string());
+    assert!(text(&output.stdout).contains("ghp_CanaryCanaryCanary0123"), "the call itself is as it was");
+    let inbox = fs::read_dir(temp.path().join(".quarterdeck/inbox")).unwrap();
+    let all: String = inbox.flatten().map(|file| fs::read_to_string(file.path()).unwrap()).collect();
+    assert!(all.contains("ghp_[redacted] first") && !all.contains("Canary"), "{all}");
+}
+
 /// Returns the ids of all records in a journal.
 fn journalled(folder: &StateFolder) -> Vec<String> {
     let mut ids = Vec::new();

@@ -1,5 +1,5 @@
-use quarterdeck::model::fact::Description;
-use quarterdeck::model::handoff::Outcome;
+use quarterdeck::model::fact::{Action, Description};
+use quarterdeck::model::handoff::{Outcome, ReturnedError};
 use quarterdeck::model::id::Seq;
 use quarterdeck::model::node::{Attempt, Moment, Question};
 use quarterdeck::model::usage::Context;
@@ -106,4 +106,46 @@ fn a_question_waits_until_it_is_settled() {
     assert_eq!(node(&model, &step("x")).more().unwrap().questions.len(), 1);
     assert!(!note(&mut model, ENGINE, step("x"), settled()).is_empty());
     assert!(node(&model, &step("x")).more().unwrap().questions.is_empty());
+}
+
+#[test]
+fn a_key_that_any_source_tells_is_taken_out_and_told_again_is_no_change() {
+    let said = || "with ghp_CanaryCanaryCanary0123".to_owned();
+    let facts = || {
+        let error = ReturnedError { message: Some(said()), ..ReturnedError::default() };
+        let extra = serde_json::json!({ "more": [{ "deep": said() }] });
+        [
+            NodeFact::Described(Box::new(Description { title: Some(said()), ..Description::default() })),
+            NodeFact::Active(Action { last: Some(said()), next: Some(said()) }),
+            NodeFact::Happened(Moment { at: None, seq: Seq(1), name: "x".into(), note: Some(said().into()) }),
+            NodeFact::Status(StatusReport { why: Some(said()), ..StatusReport::of(Field::Task, "failed") }),
+            NodeFact::Returned(Box::new(Outcome {
+                summary: Some(said()),
+                evidence: Some(said()),
+                next_steps: Some(said()),
+                errors: vec![error],
+                extra: extra.as_object().cloned().unwrap_or_default(),
+                ..Outcome::default()
+            })),
+            NodeFact::Asked(Box::new(Question {
+                question_id: "q".into(),
+                asked_at: None,
+                text: Some(said().into()),
+                tool: None,
+                input: Some(serde_json::json!({ "command": said() })),
+                options: Vec::new(),
+            })),
+        ]
+    };
+    let mut model = world();
+    for fact in facts() {
+        tell(&mut model, CLAUDE, 1_000, cli_session("c"), fact);
+    }
+    let once = format!("{:?}", node(&model, &cli_session("c")));
+    assert!(!once.contains("Canary"), "{once}");
+    assert!(once.matches("with ghp_[redacted]").count() >= 11, "{once}");
+    for fact in facts() {
+        tell(&mut model, CLAUDE, 1_000, cli_session("c"), fact);
+    }
+    assert_eq!(format!("{:?}", node(&model, &cli_session("c"))), once);
 }

@@ -177,3 +177,25 @@ async fn an_engine_that_leaves_says_so_with_503() {
     let told = answer(router, request("GET", "/api/delegation/active", &[], "")).await;
     assert_problem(&told, 503, "leaving", "");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn json_that_is_nested_or_counted_without_end_is_400() {
+    let deck = Deck::new();
+    let id = deck.begin("slow").await;
+    let (deep, digits) = (100_000, "9".repeat(100_000));
+    let nested = format!("{}1{}", "[".repeat(deep), "]".repeat(deep));
+    for body in [
+        nested.clone(),
+        format!("{{\"prompt\": {nested}}}"),
+        format!("{{\"prompt\": \"x\", \"context\": {}1{}}}", "{\"a\":".repeat(deep), "}".repeat(deep)),
+        format!("{{\"prompt\": \"x\", \"options\": {{\"maxDepth\": {digits}}}}}"),
+        "{\"prompt\": \"x\", \"options\": {\"maxDepth\": 1e999999999}}".to_owned(),
+    ] {
+        for path in
+            ["/api/delegation/start", "/api/delegation/decision", &format!("/api/delegation/{id}/pause")]
+        {
+            let told = deck.post(path, &body).await;
+            assert_problem(&told, 400, "malformed", "");
+        }
+    }
+}

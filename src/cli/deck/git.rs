@@ -1,11 +1,11 @@
 //! What git tells of a folder: what is changed and not committed. Asked on threads, never by the loop.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::cli::shown;
+use crate::store::plain;
 
 /// A diff that is longer is cut: nobody reads it on a panel.
 pub(super) const LONGEST: usize = 1 << 20;
@@ -67,8 +67,8 @@ fn added(folder: &Path, name: &str) -> String {
     // What is no plain file, such as a pipe, is not opened: reading it might never end.
     let is_file = path.symlink_metadata().is_ok_and(|meta| meta.is_file());
     let mut bytes = Vec::new();
-    let read =
-        is_file.then(|| File::open(&path).and_then(|file| file.take(LONGEST_NEW).read_to_end(&mut bytes)));
+    let read = is_file
+        .then(|| plain::open(&path).and_then(|(file, _)| file.take(LONGEST_NEW).read_to_end(&mut bytes)));
     if !matches!(read, Some(Ok(_))) || bytes.contains(&0) {
         return head;
     }

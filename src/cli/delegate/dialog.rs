@@ -110,7 +110,7 @@ pub(in crate::cli) fn begin(
 
 /// Returns the tasks that a project plans and nobody has done yet, for completion; none where they cannot be read.
 pub(in crate::cli) fn open_tasks(folder: &StateFolder) -> Vec<TaskName> {
-    let text = tasks::file::find(folder.project()).and_then(|(path, _)| std::fs::read_to_string(path).ok());
+    let text = tasks::file::find(folder.project()).and_then(|(path, _)| tasks::file::text(&path).ok());
     let all = text.map(|text| tasks::titles(&text)).unwrap_or_default();
     let open = all.into_iter().filter(|(.., stage)| *stage != tasks::Stage::Completed);
     open.map(|(id, title, _)| TaskName { id, title }).collect()

@@ -102,7 +102,7 @@ impl Desk<'_> {
         let task = match &found {
             Some((path, shown)) => {
                 let text =
-                    std::fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
+                    tasks::file::text(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
                 tasks::task(shown, &text, id).map_err(|error| format!("{shown} cannot be read: {error}"))
             }
             None => Ok(None),

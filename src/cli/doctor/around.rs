@@ -14,6 +14,7 @@ use crate::setup;
 use crate::store::disk::RealDisk;
 use crate::store::folder::StateFolder;
 use crate::store::lock::{self, Holder};
+use crate::store::plain;
 
 /// Prices change; older ones than this are worth a second look.
 const OLD_PRICES_DAYS: i64 = 90;
@@ -68,8 +69,9 @@ const HOOK_FILES: [(&str, &str); 2] =
     [("Claude Code", ".claude/settings.json"), ("Claude Code", ".claude/settings.local.json")];
 
 fn hooks(project: &Path) -> String {
-    let calls =
-        |file: &str| std::fs::read_to_string(project.join(file)).is_ok_and(|text| setup::hooks::is_in(&text));
+    let calls = |file: &str| {
+        plain::text(&project.join(file), plain::SETTINGS).is_ok_and(|text| setup::hooks::is_in(&text))
+    };
     let found: Vec<String> = HOOK_FILES
         .iter()
         .filter(|(_, file)| calls(file))

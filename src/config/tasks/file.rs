@@ -13,8 +13,10 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::NotTold;
+use crate::config::files::stays_within;
 use crate::config::json;
 use crate::config::tree::Unreadable;
+use crate::store::plain;
 
 /// Where a project's tasks may be; the first that is there counts.
 pub const FILES: [&str; 3] = [".claude/dev-docs/tasks.json", ".claude/tasks.json", "tasks.json"];
@@ -29,9 +31,19 @@ pub fn find(project: &Path) -> Option<(PathBuf, &'static str)> {
     FILES.into_iter().map(|name| (project.join(name), name)).find(|(path, _)| path.is_file())
 }
 
-/// Changes the file; `edit` makes the new text of what is there, or none where there is nothing to change. Returns
+/// Returns what a file of tasks holds.
+pub fn text(path: &Path) -> io::Result<String> {
+    plain::text(path, plain::TASKS)
+}
+
+/// Changes the file of a project; `edit` makes the new text of what is there, or none where there is nothing to change. Returns
 /// whether it was changed.
-pub fn update(path: &Path, edit: impl Fn(&str) -> Result<Option<String>, NotTold>) -> Result<bool, NotTold> {
+pub fn update(
+    project: &Path,
+    path: &Path,
+    edit: impl Fn(&str) -> Result<Option<String>, NotTold>,
+) -> Result<bool, NotTold> {
+    stays_within(project, path)?;
     update_meeting(path, edit, &mut |_| ())
 }
 
@@ -71,7 +83,7 @@ pub fn update_meeting(
     let _held = wait_for(&alone);
     let rights = std::fs::metadata(&path)?.permissions();
     let mut is_changed = false;
-    let mut text = std::fs::read(&path)?;
+    let mut text = plain::bytes(&path, plain::TASKS)?;
     // What must come out of the exchange, if nobody came in between.
     let mut expected = text.clone();
     // What is missing in it where somebody wrote on top of ours while we were mending: what led from one to the other.

@@ -9,6 +9,7 @@ use crate::agent::Command as ForAgent;
 use crate::agent::brief;
 use crate::agent::config::AgentConfig;
 use crate::agent::config::{Ask, ReturnFormat};
+use crate::agent::secrets;
 use crate::config::find_program;
 use crate::engine::kernel::effect::{Effect, Launch, Order, Say};
 use crate::engine::kernel::input::{Input, Report};
@@ -18,6 +19,7 @@ use crate::engine::kernel::state::CommandOutcome;
 use crate::model::command::{Command, Verb};
 use crate::model::event::Body;
 use crate::model::id::{DelegationId, SessionId, SubtaskId};
+use crate::model::secrets::{Secrets, take_out};
 use crate::model::time::Stamp;
 use crate::process::tree::Process;
 use crate::session;
@@ -131,7 +133,7 @@ impl Driver {
         };
         let launched =
             session::launch(&folder, &spec, &self.world.program).map_err(|error| error.to_string())?;
-        Ok(Desk::launched(launch.session.clone(), folder, launched))
+        Ok(Desk::launched(launch.session.clone(), folder, launched).hiding(secrets::of(&agent, &env)))
     }
 
     /// Returns what tells an agent where it stands: with it, what it hands on hangs under its own step.
@@ -153,6 +155,15 @@ impl Driver {
         env
     }
 
+    /// Returns what a session of an earlier engine was handed and must not repeat.
+    pub(super) fn secrets_of(&self, session: &SessionId) -> Secrets {
+        let Some((agent, (delegation, _))) = self.agent_of(session).zip(self.kernel.locate(session)) else {
+            return Secrets::default();
+        };
+        let env = self.asker_env(&delegation);
+        secrets::of(&agent, env.as_ref().unwrap_or(&self.world.env))
+    }
+
     /// Returns the environment of who asked, where that was handed over; a delegation that another one
     /// began, or a plain command in the inbox, has the engine's.
     fn asker_env(&self, delegation: &DelegationId) -> Option<BTreeMap<String, String>> {
@@ -165,7 +176,8 @@ impl Driver {
     /// Which agents there are only the configuration knows, so what names another is refused here; so is what wants
     /// undone what cannot be, before anything is ended for it. The variables
     /// that were handed over for a start that is refused are nobody's any more.
-    pub(super) fn admit(&mut self, command: Command) -> Result<()> {
+    pub(super) fn admit(&mut self, mut command: Command) -> Result<()> {
+        self.hide_secrets(&mut command);
         let (id, delegation) = (command.id.clone(), command.delegation_id.clone());
         let is_start = matches!(command.verb, Verb::Start { .. });
         let unknown = self.unknown_agent(&command).map(|why| Refusal::new(Code::Invalid, why));
@@ -179,6 +191,18 @@ impl Driver {
             self.forget_env_of(&delegation);
         }
         Ok(())
+    }
+
+    /// What an agent reports is written down as what it prints: without secrets.
+    fn hide_secrets(&self, command: &mut Command) {
+        let Verb::Report { said } = &mut command.verb else { return };
+        said.each_text(&mut take_out);
+        let is_of = |session: &SessionId| {
+            self.kernel.locate(session).is_some_and(|(of, _)| of == command.delegation_id)
+        };
+        for (_, desk) in self.desks.iter().filter(|(session, _)| is_of(session)) {
+            said.each_text(&mut |text| desk.hide(text));
+        }
     }
 
     /// Returns what is wrong with the agents that a command names.

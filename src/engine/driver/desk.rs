@@ -12,10 +12,12 @@ pub(super) use super::news::News;
 use crate::agent::brief::{self, Brief};
 use crate::agent::kind::Kind;
 use crate::agent::log::{Entry, LogLine, Origin, Place, Status};
+use crate::agent::secrets::Redactor;
 use crate::agent::{Adapter, Command, End, Input, Notice, Step};
 use crate::engine::kernel::input::{Cli, Exit, Host, Verdict};
 use crate::model::event::payload as p;
 use crate::model::id::SessionId;
+use crate::model::secrets::Secrets;
 use crate::model::text;
 use crate::model::time::Stamp;
 use crate::session::files::{Answer, Order, Said, What};
@@ -46,6 +48,7 @@ pub(super) struct Desk {
     folder: Folder,
     brief: Brief,
     adapter: Box<dyn Adapter>,
+    redactor: Redactor,
     log: Log,
     answers: Tail,
     out: u64,
@@ -91,6 +94,7 @@ impl Desk {
             session,
             adapter: brief.adapter(),
             brief,
+            redactor: Redactor::default(),
             log: Log::new(folder.0.join(LOG)),
             answers,
             out: 0,
@@ -179,7 +183,7 @@ impl Desk {
                     signal: exit.signal,
                     error: exit.error.clone(),
                 };
-                let mut step = self.adapter.step(Input::End(&end));
+                let mut step = self.step(Input::End(&end));
                 let zone = jiff::tz::TimeZone::system();
                 let limit = super::limits::tell(&mut step, self.brief.kind.provider(), exit.at, &zone);
                 self.limited_until = limit.or(self.limited_until);
@@ -203,7 +207,7 @@ impl Desk {
         for line in self.answers.lines().unwrap_or_default() {
             let Ok(answer) = serde_json::from_slice::<Answer>(&line.bytes) else { continue };
             if let Some(notice) = notice_of(&answer.said) {
-                let step = self.adapter.step(Input::Notice { offset: line.offset, notice: &notice });
+                let step = self.step(Input::Notice { offset: line.offset, notice: &notice });
                 self.keep(step, news);
             }
             news.said.push(answer.said);
@@ -224,7 +228,7 @@ impl Desk {
             let Some(mut file) = self.besides.open(&beside, at, is_over) else { continue };
             let mut taken = 0;
             while let Some((offset, bytes)) = file.next(&mut taken) {
-                let step = self.adapter.step(Input::Bytes { origin, offset, bytes: &bytes });
+                let step = self.step(Input::Bytes { origin, offset, bytes: &bytes });
                 self.keep(step, news);
             }
             all_ended &= file.is_read;
@@ -235,7 +239,7 @@ impl Desk {
 
     /// Gives an agent something to hear; returns why it can't be.
     pub fn say(&mut self, id: &str, command: &Command) -> Result<(), String> {
-        let step = self.adapter.step(Input::Command { id, command });
+        let step = self.step(Input::Command { id, command });
         if let Some(why) = step.refused {
             return Err(why);
         }
@@ -248,6 +252,25 @@ impl Desk {
     /// Asks the agent itself to stop what it does, where it has a channel for that; returns whether it has.
     pub fn interrupt(&mut self, id: &str) -> bool {
         self.brief.kind.abilities().tell && self.say(&format!("{id}-interrupt"), &Command::Interrupt).is_ok()
+    }
+
+    /// Hides what the agent was handed and must not repeat.
+    pub fn hiding(mut self, secrets: Secrets) -> Self {
+        self.redactor = Redactor::new(secrets);
+        self
+    }
+
+    /// Takes out of a text what the agent was handed and must not repeat.
+    pub fn hide(&self, text: &mut String) {
+        self.redactor.text(text);
+    }
+
+    /// Asks the adapter. Whatever it makes of what the agent said is without secrets from here on: in the log, in the
+    /// journal, and in all that is made of either.
+    fn step(&mut self, input: Input<'_>) -> Step {
+        let mut step = self.adapter.step(input);
+        step.log.iter_mut().for_each(|line| self.redactor.line(line));
+        step
     }
 
     /// Appends to the session's log what is not in it yet.
@@ -290,7 +313,7 @@ impl Desk {
             let bytes = chunk.get(..read).unwrap_or_default();
             ended = bytes.is_empty();
             if !ended {
-                let step = self.adapter.step(Input::Bytes { origin, offset: at, bytes });
+                let step = self.step(Input::Bytes { origin, offset: at, bytes });
                 self.keep(step, news);
                 at += read as u64;
                 taken += read;
@@ -332,7 +355,7 @@ impl Desk {
                     agent_id: line.agent.clone(),
                     text: Some(cut(text)),
                     tool: tool.as_deref().map(cut),
-                    input: input.clone(),
+                    input: input.clone().map(|input| self.redactor.value(input)),
                     options: Some(cut_list(options)).filter(|options| !options.is_empty()),
                     from: Some(line.from.offset),
                     ..p::Asked::default()

@@ -84,7 +84,7 @@ impl Driver {
             Some(over) => ended(text, task.as_str(), over),
             None => linked(text, task.as_str(), &taken),
         };
-        match update(&path, edit) {
+        match update(&self.places.project, &path, edit) {
             Ok(_) => Ok(over.is_some()),
             Err(error) => Err(fault(shown, task.as_str(), id, &error)),
         }

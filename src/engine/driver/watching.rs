@@ -53,7 +53,7 @@ impl Driver {
                     self.unwatched.insert(session.clone());
                 }
                 let listens = self.listens(session);
-                let desk = Desk::adopt(session.clone(), folder);
+                let desk = Desk::adopt(session.clone(), folder).hiding(self.secrets_of(session));
                 let tree = self.place_of(session);
                 let host = Host { channel: listens, tree, ..desk.host() };
                 self.desks.insert(session.clone(), desk);

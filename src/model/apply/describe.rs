@@ -11,7 +11,7 @@ use crate::model::node::{Attempt, Moment, More, Node, NodeKind, Question, Runnin
 use crate::model::status::Status;
 use crate::model::usage::Context;
 use crate::model::worktree::WorkTree;
-use crate::model::{Model, NodeIx, text};
+use crate::model::{Model, NodeIx, secrets, text};
 
 impl Model {
     /// Returns whether somebody may only add to what is known of a node: of a step that an engine runs, its agent's own
@@ -95,7 +95,14 @@ impl Model {
         self.change_more(ix, delta, |more| set(&mut more.decision, Some(decision)));
     }
 
-    pub(super) fn return_outcome(&mut self, ix: NodeIx, outcome: Box<Outcome>, by: Told, delta: &mut Delta) {
+    pub(super) fn return_outcome(
+        &mut self,
+        ix: NodeIx,
+        mut outcome: Box<Outcome>,
+        by: Told,
+        delta: &mut Delta,
+    ) {
+        outcome.each_text(&mut secrets::take_out);
         if self.may_only_add(ix, by) && self.get(ix).is_some_and(|node| node.outcome.is_some()) {
             return;
         }
@@ -140,6 +147,7 @@ impl Model {
     pub(super) fn ask(&mut self, ix: NodeIx, mut question: Question, told: Told, delta: &mut Delta) {
         question.text = question.text.as_deref().map(text::lines);
         question.tool = question.tool.as_deref().map(text::line);
+        question.input.iter_mut().for_each(|input| secrets::each_text(input, &mut secrets::take_out));
         self.change_more(ix, delta, |more| {
             let is_news = !more.questions.contains(&question);
             if is_news {

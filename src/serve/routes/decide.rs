@@ -165,7 +165,7 @@ pub(super) async fn find(api: &Api, id: String) -> Result<Asked, Problem> {
         )));
     };
     let unreadable = |why: String| Problem::malformed(&format!("{shown} cannot be read: {why}."));
-    let read = tokio::task::spawn_blocking(move || std::fs::read_to_string(path)).await;
+    let read = tokio::task::spawn_blocking(move || tasks::file::text(&path)).await;
     let text = read.map_err(|error| unreadable(error.to_string()))?;
     let text = text.map_err(|error| unreadable(error.to_string()))?;
     let planned = tasks::task(shown, &text, &id).map_err(|error| unreadable(error.to_string()))?;

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use crate::agent::opencode::{self, MessageRow, PartRow, SessionRow};
 use crate::agent::trail::Said;
 use crate::source::trails::tool::Scope;
+use crate::store::plain;
 
 /// So many sessions are told at once.
 const AT_ONCE: usize = 50;
@@ -159,6 +160,5 @@ fn list(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn text(path: &Path) -> Option<String> {
-    let is_small = fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() <= LARGEST);
-    if is_small { fs::read_to_string(path).ok() } else { None }
+    plain::text(path, LARGEST).ok()
 }

@@ -3,20 +3,18 @@
 use std::fs::{self, File, Metadata};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, open, statat};
 
 use super::index::Stamped;
+use crate::store::plain;
 
 /// Opens a file, and looks at it; what is none is not waited for.
 pub fn open_plain(path: &Path) -> Option<(File, Stamped)> {
-    let flags = OFlags::NONBLOCK.bits().try_into().ok()?;
-    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
-    let meta = file.metadata().ok().filter(Metadata::is_file)?;
-    Some((file, stamped(&meta)))
+    plain::open(path).ok().map(|(file, meta)| (file, stamped(&meta)))
 }
 
 /// Returns what tells this content from another.

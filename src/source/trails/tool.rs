@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::agent::trail::{Process, Trail};
 use crate::model::key::SourceKind;
+use crate::store::plain;
 
 /// The folders of a person in which agents keep their files.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -61,7 +62,7 @@ impl Scope {
         let lists = std::fs::read_dir(folder.join(".git/worktrees")).into_iter().flatten().flatten();
         for entry in lists {
             // What git wrote there is the path of the work tree's own `.git`.
-            let named = std::fs::read_to_string(entry.path().join("gitdir")).unwrap_or_default();
+            let named = plain::text(&entry.path().join("gitdir"), plain::SETTINGS).unwrap_or_default();
             let tree = Path::new(named.trim()).parent().filter(|tree| tree.is_absolute());
             folders.extend(tree.map(Path::to_owned));
         }

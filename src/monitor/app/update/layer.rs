@@ -55,7 +55,7 @@ pub fn paste(ui: &mut Ui, cx: Ctx<'_>, text: &str) -> Vec<Effect> {
     let Some(input) = line(ui) else { return Vec::new() };
     // A terminal tells the end of a line by a carriage return, as if the key had been pressed.
     let told = text.replace("\r\n", "\n").replace('\r', "\n");
-    let mut clean = crate::model::text::lines(&told).into_string();
+    let mut clean = crate::model::text::typed(&told).into_string();
     let is_cut = told.len() > clean.len() && clean.ends_with('…') && !told.ends_with('…');
     if !keeps_lines {
         clean = clean.replace('\n', " ");
