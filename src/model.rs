@@ -43,6 +43,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use serde_json::Value;
 
+pub use advance::ALIVE_MAY_SLEEP;
 use advance::Alarm;
 use anomaly::Anomalies;
 use arena::Arena;

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::lines::Line;
 use super::log::Entry;
+use crate::model::ALIVE_MAY_SLEEP;
 use crate::model::fact::{Fact, NodeFact, StatusReport};
 use crate::model::key::{Keys, SourceId};
 use crate::model::time::Stamp;
@@ -134,8 +135,7 @@ pub fn patience(process: Process) -> u64 {
     match process {
         Process::Gone => 1,
         Process::Unknown => 5 * MINUTE,
-        // A tool may take a night.
-        Process::Alive { .. } => 7 * 24 * 60 * MINUTE,
+        Process::Alive { .. } => ALIVE_MAY_SLEEP,
     }
 }
 

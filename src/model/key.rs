@@ -56,6 +56,11 @@ impl SourceKind {
         }
     }
 
+    /// Returns whether it is what an agent itself writes down of its work.
+    pub fn is_agents_own(self) -> bool {
+        matches!(self, Self::Claude | Self::Codex | Self::OpenCode | Self::Gemini | Self::Acp)
+    }
+
     /// Returns the word for this source in JSON and on screen.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -39,6 +39,7 @@ impl Model {
                 node.first_source = node.other_sources.remove(0);
             }
         }
+        self.may_sleep(ix, source, None, delta);
         if lost_claim {
             self.believe(ix, delta);
         }

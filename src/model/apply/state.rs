@@ -206,18 +206,6 @@ impl Model {
         self.set_status(ix, told, delta);
         self.set_alarm(ix);
     }
-
-    pub(super) fn may_sleep(&mut self, ix: NodeIx, millis: u64, delta: &mut Delta) {
-        let Some(node) = self.nodes.get_mut(ix) else { return };
-        if node.clocks.may_sleep == Some(millis) {
-            return;
-        }
-        node.clocks.may_sleep = Some(millis);
-        delta.touch(ix);
-        let told = node.status.as_told();
-        self.set_status(ix, told, delta);
-        self.set_alarm(ix);
-    }
 }
 
 /// Returns in which way a status report does not fit what the same source said before.
