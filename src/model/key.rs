@@ -132,6 +132,20 @@ impl NodeKey {
 }
 
 impl NodeKey {
+    /// Returns whether an engine of ours gave this key.
+    pub fn is_engines(&self) -> bool {
+        matches!(self, Self::Delegation(_) | Self::Subtask(..) | Self::Session(_) | Self::Agent(..))
+    }
+
+    /// Returns whether both are keys that the same tool gave.
+    pub fn is_of_same_tool(&self, other: &Self) -> bool {
+        let tool = |key: &Self| match key {
+            Self::CliSession(tool, _) | Self::CliAgent(tool, _) => Some(Arc::clone(tool)),
+            _ => None,
+        };
+        tool(self).is_some_and(|one| tool(other) == Some(one))
+    }
+
     /// Returns the id, if this is the key of a delegation of ours.
     pub fn delegation(&self) -> Option<&DelegationId> {
         if let Self::Delegation(id) = self { Some(id) } else { None }

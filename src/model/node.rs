@@ -142,6 +142,13 @@ pub struct Running {
     pub is_alive: bool,
 }
 
+impl Running {
+    /// Returns the key of this process.
+    pub fn key(&self) -> NodeKey {
+        NodeKey::Process(self.pid, self.start)
+    }
+}
+
 /// The models of a node: what was asked for, what a hook put in, what ran.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Models {
