@@ -7,6 +7,7 @@
 mod database;
 mod files;
 mod log;
+mod standing;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use database::{Database, Numbered};
 use files::Files;
 pub use log::SessionLog;
+use standing::Standings;
 
 use super::feed::{Batch, Feed};
 use super::health::Health;
@@ -50,6 +52,7 @@ pub struct OpenCode {
     /// Messages that were not finished, by when they came.
     open: Vec<Numbered>,
     progress: Progress,
+    standings: Standings,
 }
 
 /// What is known of a session.
@@ -97,6 +100,7 @@ impl OpenCode {
             sessions: HashMap::new(),
             open: Vec::new(),
             progress: Progress::default(),
+            standings: Standings::default(),
         })
     }
 
@@ -153,7 +157,9 @@ impl OpenCode {
             self.sessions.insert(row.id.clone(), Known { row, is_wanted, newest });
         }
         for (id, _) in gone.into_iter().filter(|(_, known)| known.is_wanted) {
-            batch.facts.push(Fact::node(self.source, None, opencode::key(&id), NodeFact::Gone));
+            let key = opencode::key(&id);
+            self.standings.forget(&key);
+            batch.facts.push(Fact::node(self.source, None, key, NodeFact::Gone));
         }
         Ok(())
     }
@@ -194,9 +200,11 @@ impl OpenCode {
         self.sessions.clear();
         self.open.clear();
         self.progress = Progress::default();
+        self.standings = Standings::default();
     }
 
     fn tell(&mut self, said: Vec<Said>, batch: &mut Batch) {
+        self.standings.note(&said);
         let mut fold = Fold::default();
         for said in said {
             fold.take(said);
@@ -235,6 +243,8 @@ impl Feed for OpenCode {
             self.read_files(&mut batch);
             SourceState::Ok
         };
+        let left = self.standings.give_up(now);
+        self.tell(left, &mut batch);
         self.health.tell(state, &mut batch);
         batch
     }
