@@ -176,6 +176,12 @@ fn what_runs_on_paper_is_stale_as_soon_as_its_process_is_gone() {
     world.look();
     assert_eq!(world.word(&session), StatusWord::Stale);
     assert!(!world.node(&session).unwrap().1.more().unwrap().running.as_deref().unwrap().is_alive);
+    let roots: Vec<NodeIx> = world.model.roots().collect();
+    let told = serde_json::to_value(quarterdeck::report::json::tree(&world.model, &roots)).unwrap();
+    let node = &told["nodes"][0];
+    assert_eq!(node["lastSignAt"], "1970-01-01T00:16:40.000Z", "the evidence");
+    assert_eq!((node["process"]["alive"].as_bool(), node["process"]["pid"].is_u64()), (Some(false), true));
+    assert!(node["process"]["command"].as_str().unwrap().ends_with(id), "{node}");
 }
 
 impl World {

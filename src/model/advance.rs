@@ -86,14 +86,14 @@ impl Model {
 
     /// Returns the next instant at which time alone changes a node's state, and to what.
     pub(super) fn next(&self, node: &Node) -> Option<(Stamp, Status)> {
-        match node.status {
+        match &node.status {
             Status::Offered { lapsed: None } => {
                 node.clocks.accept_by.map(|at| (at, Status::Offered { lapsed: Some(at) }))
             }
             // Who waits for a person is neither late nor silent: its clock stands.
             Status::Running { .. } if node.asks() => None,
-            Status::Running { trouble } => {
-                let running = |trouble| Status::Running { trouble: Some(trouble) };
+            Status::Running { trouble, .. } => {
+                let running = |trouble| node.status.in_trouble(trouble);
                 let overdue = node
                     .clocks
                     .finish_by

@@ -35,7 +35,7 @@ fn what_runs_past_its_deadline_is_timed_out_until_it_gets_a_later_one() {
     note(&mut model, ENGINE, step("x"), NodeFact::Clock(Clock::FinishBy, at(10)));
     let _ = wait(&mut model, 30);
     let since = Trouble::Overdue { since: at(10) };
-    assert_eq!(node(&model, &step("x")).status, Status::Running { trouble: Some(since) });
+    assert_eq!(node(&model, &step("x")).status, Status::Running { trouble: Some(since), why: None });
     assert_eq!(node(&model, &delegation("a")).rollup().unwrap().children.of(StatusWord::TimedOut), 1);
     note(&mut model, ENGINE, step("x"), NodeFact::Clock(Clock::FinishBy, at(50)));
     assert!(wait(&mut model, 49).is_empty());
@@ -56,7 +56,7 @@ fn who_waits_for_an_answer_is_neither_late_nor_silent() {
     tell(&mut model, ENGINE, 2, step("x"), question("q1"));
     tell(&mut model, ENGINE, 2, step("x"), question("q2"));
     let _ = wait(&mut model, 30);
-    assert_eq!(node(&model, &step("x")).status, Status::Running { trouble: None });
+    assert_eq!(node(&model, &step("x")).status, Status::Running { trouble: None, why: None });
     tell(&mut model, ENGINE, 40, step("x"), NodeFact::Settled("q1".into()));
     let _ = wait(&mut model, 40);
     assert_eq!(word(&model, &step("x")), StatusWord::Running, "one is open");

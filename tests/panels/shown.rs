@@ -151,6 +151,20 @@ fn tokens_show_the_budget_the_rate_and_the_dearer_model() {
 }
 
 #[test]
+fn why_something_is_said_to_run_is_shown_also_when_it_falls_silent() {
+    let mut deck = fleet();
+    let word = StatusReport::of(Field::Task, "running");
+    let why = Some("Its task is active; the record itself still says pending.".to_owned());
+    deck.tell(ENGINE, 590, step("st-2"), NodeFact::Status(StatusReport { why, ..word }));
+    deck.select(&step("st-2"));
+    let shown = |deck: &mut Deck| page(80, &deck.lines(Tab::Why, 80));
+    assert!(shown(&mut deck).contains("the record itself still says pending."), "{}", shown(&mut deck));
+    deck.tell(ENGINE, 590, step("st-2"), NodeFact::MaySleep(1));
+    deck.advance(599);
+    assert!(shown(&mut deck).contains("the record itself still says pending."), "{}", shown(&mut deck));
+}
+
+#[test]
 fn tokens_that_nobody_told_are_not_nought() {
     let mut deck = fleet();
     assert_eq!(deck.tokens(60)[0].to_string(), "Nobody told what it spent.");
