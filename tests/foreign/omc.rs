@@ -117,6 +117,8 @@ fn what_is_in_the_context_is_no_sum_of_tokens() {
     let node = deck.node(&session(ONE));
     assert_eq!((node.own_spend().tokens().total(), node.own_spend().cost.0), (0, 2_500_000_000));
     assert_eq!(node.model.effective.as_deref(), Some("claude-opus-4-7[1m]"));
+    let context = node.more().unwrap().context.unwrap();
+    assert_eq!((context.used, context.size), (2 + 6954 + 630_302, Some(1_000_000)), "it is shown as such");
     let extra = &node.more().unwrap().handoff.as_ref().unwrap().extra;
     assert_eq!(extra["rate_limits"]["five_hour"]["resets_at"], 1_779_308_400);
     // Older versions told the sum of the session, without what came from the cache.

@@ -187,6 +187,29 @@ fn how_full_a_context_is_stands_where_no_budget_is_set() {
 }
 
 #[test]
+fn what_is_gone_of_a_providers_limits_stands_beside_the_model_until_they_begin_anew() {
+    let mut deck = fleet();
+    let now = now().millis() / 1000;
+    let limits = json!({
+        "five_hour": {"used_percentage": 7.000_000_000_000_001, "resets_at": now + 2 * 3600},
+        "opus_only": {"used_percentage": 99, "resets_at": now - 1},
+        "seven_day": {"used_percentage": 92, "resets_at": now + 3 * 24 * 3600},
+    });
+    let extra = serde_json::Map::from_iter([("rate_limits".to_owned(), limits)]);
+    deck.tell(
+        ENGINE,
+        501,
+        step("st-1"),
+        NodeFact::HandedOff(Box::new(Handoff { extra, ..Handoff::default() })),
+    );
+    deck.used(500, step("st-1"), "m", tokens(900, 200, 0, None), None);
+    deck.select(&step("st-1"));
+    let text: Vec<String> = deck.tokens(90).iter().map(ToString::to_string).collect();
+    let shown = "5h limit 7%, anew in ~2h  7d limit 92%, anew in ~3d";
+    assert!(text.last().unwrap().ends_with(shown), "{text:?}");
+}
+
+#[test]
 fn a_cost_says_whose_word_it_is_and_of_which_day_the_prices_are() {
     let mut deck = fleet();
     let line = |deck: &Deck| deck.tokens(90)[2].to_string();
