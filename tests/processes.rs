@@ -405,3 +405,60 @@ fn a_transcript_and_the_process_that_writes_it_are_one_row_whoever_is_heard_firs
         assert!(node.more().unwrap().running.as_ref().unwrap().is_alive);
     }
 }
+
+/// A program in a terminal of its own, ended with all below it when the test is over.
+struct InTerminal {
+    child: Box<dyn portable_pty::Child + Send + Sync>,
+    terminal: Box<dyn portable_pty::MasterPty + Send>,
+}
+
+impl InTerminal {
+    fn start(world: &World, program: &Path, arguments: &[&str]) -> Self {
+        let pair = portable_pty::native_pty_system().openpty(portable_pty::PtySize::default()).unwrap();
+        let mut command = portable_pty::CommandBuilder::new(program);
+        command.args(arguments);
+        command.cwd(world.root());
+        command.env("PATH", format!("{}:/usr/bin:/bin", world.root().display()));
+        command.env_remove("ENV");
+        let child = pair.slave.spawn_command(command).unwrap();
+        Self { child, terminal: pair.master }
+    }
+
+    fn types(&self, line: &str) {
+        let mut keys = self.terminal.take_writer().unwrap();
+        std::io::Write::write_all(&mut keys, format!("{line}\n").as_bytes()).unwrap();
+        // Its end would be typed as the end of all input.
+        std::mem::forget(keys);
+    }
+}
+
+impl Drop for InTerminal {
+    fn drop(&mut self) {
+        let process = self.child.process_id().and_then(tree::process);
+        if let Some(whole) = process.and_then(|process| Whole::of(process).ok()) {
+            let _ = whole.end(GRACE);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns of each agent, by the last word of its command line, whether it is the foreground job of a shell.
+fn in_front(world: &World) -> Vec<(String, bool)> {
+    let processes = world.model.nodes().filter_map(|(_, node)| node.more()?.running.as_deref());
+    let mut found: Vec<(String, bool)> =
+        processes.map(|it| (it.command.rsplit(' ').next().unwrap().to_owned(), it.is_foreground)).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn of_the_jobs_of_a_shell_the_one_that_has_the_terminal_is_in_front() {
+    let mut world = World::new();
+    let shell = InTerminal::start(&world, Path::new("/bin/sh"), &["-i"]);
+    shell.types("claude -c 'sleep 60; true' behind & claude -c 'sleep 60; true' before");
+    // Without a shell in between nobody would take the terminal back.
+    let bare = InTerminal::start(&world, &world.root().join("claude"), &["-c", "sleep 60; true", "bare"]);
+    let wanted = [("bare".to_owned(), false), ("before".to_owned(), true), ("behind".to_owned(), false)];
+    world.look_until("one is in front", |world| in_front(world) == wanted);
+    drop((shell, bare));
+}
