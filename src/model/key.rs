@@ -141,7 +141,13 @@ impl NodeKey {
     pub fn is_of_same_tool(&self, other: &Self) -> bool {
         let tool = |key: &Self| match key {
             Self::CliSession(tool, _) | Self::CliAgent(tool, _) => Some(Arc::clone(tool)),
-            _ => None,
+            Self::Delegation(_)
+            | Self::Subtask(..)
+            | Self::Session(_)
+            | Self::Agent(..)
+            | Self::ToolUse(_)
+            | Self::Process(..)
+            | Self::Foreign(..) => None,
         };
         tool(self).is_some_and(|one| tool(other) == Some(one))
     }

@@ -182,9 +182,10 @@ impl Status {
     /// Returns the same state with this trouble; what does not run has none.
     #[must_use]
     pub fn in_trouble(&self, trouble: Trouble) -> Self {
-        match self.as_told() {
-            Self::Running { why, .. } => Self::Running { trouble: Some(trouble), why },
-            other => other,
+        if let Self::Running { why, .. } = self {
+            Self::Running { trouble: Some(trouble), why: why.clone() }
+        } else {
+            self.clone()
         }
     }
 

@@ -53,6 +53,8 @@ pub struct Listed {
 #[derive(Debug, Default)]
 struct Folder {
     changed: Option<SystemTime>,
+    /// Whether it was listed again since it changed.
+    is_settled: bool,
     begun: HashMap<PathBuf, Begun>,
 }
 
@@ -103,13 +105,13 @@ impl Registry {
 
     /// Returns the session that was begun in a process since the one that the list names, if one was.
     fn begun_in(&mut self, listed: &Listed, list: &[Listed]) -> Option<String> {
-        let (folder, began) = (self.transcripts(listed)?, listed.began?);
+        let (folder, since) = (self.transcripts(listed)?, listed.began?);
         let left =
             fs::metadata(folder.join(format!("{}.jsonl", listed.session))).and_then(|it| it.modified());
         let left = left.ok().and_then(stamp_of);
         let known = self.folders.entry(folder.clone()).or_default();
-        known.look(&folder, began);
-        let is_since = |at: Stamp| at >= began && left.is_none_or(|left| at.plus(LAST_WORDS) >= left);
+        known.look(&folder, since);
+        let is_since = |at: Stamp| at >= since && left.is_none_or(|left| at.plus(LAST_WORDS) >= left);
         let begun = known.begun.iter().filter_map(|(path, begun)| {
             let (Begun::Cleared(at), Some(name)) = (*begun, path.file_stem()?.to_str()) else { return None };
             let is_free = list.iter().all(|listed| listed.session != name);
@@ -123,21 +125,27 @@ impl Folder {
     /// Looks which of its transcripts that were written since then begin afresh; it is listed again only if it changed.
     fn look(&mut self, folder: &Path, since: Stamp) {
         let changed = fs::metadata(folder).and_then(|it| it.modified()).ok();
-        if changed.is_none() || self.changed != changed {
-            self.changed = changed;
-            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                let (path, name) = (entry.path(), entry.file_name());
-                let is_session =
-                    name.to_str().is_some_and(|it| it.ends_with(".jsonl") && !it.starts_with("agent-"));
-                if is_session && !self.begun.contains_key(&path) {
-                    let written = entry.metadata().and_then(|it| it.modified()).ok().and_then(stamp_of);
-                    let is_old = written.is_none_or(|written| written < since);
-                    self.begun.insert(path, if is_old { Begun::Otherwise } else { Begun::Unknown });
-                }
-            }
+        let is_same = changed.is_some() && self.changed == changed;
+        if !is_same || !self.is_settled {
+            // The system's clock is coarse: what came just after a listing may leave the same time.
+            (self.changed, self.is_settled) = (changed, is_same);
+            self.list(folder, since);
         }
         for (path, begun) in self.begun.iter_mut().filter(|(_, begun)| **begun == Begun::Unknown) {
             *begun = beginning(path);
+        }
+    }
+
+    fn list(&mut self, folder: &Path, since: Stamp) {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            let name = name.to_str().and_then(|name| name.strip_suffix(".jsonl"));
+            let is_session = name.is_some_and(|name| !name.starts_with("agent-"));
+            if is_session && !self.begun.contains_key(&path) {
+                let written = entry.metadata().and_then(|it| it.modified()).ok().and_then(stamp_of);
+                let is_old = written.is_none_or(|written| written < since);
+                self.begun.insert(path, if is_old { Begun::Otherwise } else { Begun::Unknown });
+            }
         }
     }
 }
