@@ -43,8 +43,8 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use serde_json::Value;
 
-pub use advance::ALIVE_MAY_SLEEP;
 use advance::Alarm;
+pub use advance::{ALIVE_MAY_SLEEP, GONE_MAY_SLEEP};
 use anomaly::Anomalies;
 use arena::Arena;
 pub use arena::NodeIx;

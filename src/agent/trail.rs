@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::lines::Line;
 use super::log::Entry;
-use crate::model::ALIVE_MAY_SLEEP;
 use crate::model::fact::{Fact, NodeFact, StatusReport};
 use crate::model::key::{Keys, SourceId};
 use crate::model::time::Stamp;
 use crate::model::words::Field;
+use crate::model::{ALIVE_MAY_SLEEP, GONE_MAY_SLEEP};
 
 /// One thing that is said of one node.
 #[derive(Debug, Clone, PartialEq)]
@@ -133,7 +133,7 @@ pub fn silence(last: Option<Stamp>, keys: &Keys, beside: &Beside<'_>, say: &mut 
 pub fn patience(process: Process) -> u64 {
     const MINUTE: u64 = 60_000;
     match process {
-        Process::Gone => 1,
+        Process::Gone => GONE_MAY_SLEEP,
         Process::Unknown => 5 * MINUTE,
         Process::Alive { .. } => ALIVE_MAY_SLEEP,
     }

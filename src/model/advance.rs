@@ -20,6 +20,9 @@ use super::{Model, NodeIx};
 /// night, and a person a weekend.
 pub const ALIVE_MAY_SLEEP: u64 = 7 * 24 * 60 * 60 * 1000;
 
+/// So long, where whoever says so knows that nobody works on it any more.
+pub const GONE_MAY_SLEEP: u64 = 1;
+
 /// What an alarm is for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Alarm {

@@ -1,7 +1,7 @@
-use quarterdeck::model::ALIVE_MAY_SLEEP;
 use quarterdeck::model::fact::{Action, Clock};
 use quarterdeck::model::node::{Question, Running};
 use quarterdeck::model::status::{Status, StatusWord, Trouble};
+use quarterdeck::model::{ALIVE_MAY_SLEEP, GONE_MAY_SLEEP};
 
 use crate::*;
 
@@ -204,6 +204,16 @@ fn what_has_a_live_process_is_not_stale_and_neither_is_what_works_inside_of_it()
     tell(&mut model, HOOK, week + 100, cli_session("c"), process(7, false));
     let _ = wait(&mut model, week + 100);
     assert_eq!(words(&model), [StatusWord::Stale; 2]);
+}
+
+#[test]
+fn a_thread_that_nobody_writes_any_more_is_stale_though_its_process_went_on_to_another() {
+    let mut model = world();
+    note(&mut model, HOOK, cli_session("c"), process(7, true));
+    tell(&mut model, CLAUDE, 1, cli_session("c"), is("running"));
+    note(&mut model, CLAUDE, cli_session("c"), NodeFact::MaySleep(GONE_MAY_SLEEP));
+    let _ = wait(&mut model, 2);
+    assert_eq!(word(&model, &cli_session("c")), StatusWord::Stale);
 }
 
 #[test]

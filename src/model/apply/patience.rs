@@ -8,7 +8,7 @@ use crate::model::delta::Delta;
 use crate::model::key::{SourceId, SourceKind};
 use crate::model::node::{More, Node};
 use crate::model::status::Status;
-use crate::model::{ALIVE_MAY_SLEEP, Model, NodeIx};
+use crate::model::{ALIVE_MAY_SLEEP, GONE_MAY_SLEEP, Model, NodeIx};
 
 impl Model {
     /// Takes in how long a source says that a node may be silent; `None` takes back what it said.
@@ -64,7 +64,8 @@ impl Model {
     /// Returns for how many milliseconds a node may be silent: as it was said, and longer while its process is there.
     ///
     /// A process that is there proves that it works, whatever it does not say; what is said by an engine, which
-    /// knows its processes better, is not stretched. An agent that works inside another's process leaves files
+    /// knows its processes better, is not stretched; nor is it where an agent's own files show that nobody writes them
+    /// any more: its process may have gone on to something else. An agent that works inside another's process leaves files
     /// of its own; what a third tool noted below a live process may have ended long ago.
     pub fn patience(&self, node: &Node) -> Option<u64> {
         let own = lives(node);
@@ -74,6 +75,9 @@ impl Model {
         }
         let said = node.clocks.may_sleep?;
         let by = node.clocks.may_sleep_by.map_or(SourceKind::Unknown, |by| self.kind_of(by));
+        if said <= GONE_MAY_SLEEP {
+            return Some(said);
+        }
         let is_there = own == Some(true) && by.rank() > SourceKind::Process.rank();
         let is_inside =
             || by.is_agents_own() && node.parent().is_some_and(|above| self.lives_at_or_above(above));
