@@ -45,6 +45,7 @@ use hashbrown::HashMap;
 use serde_json::Value;
 
 use advance::Alarm;
+pub use advance::{ALIVE_MAY_SLEEP, GONE_MAY_SLEEP};
 use anomaly::Anomalies;
 use arena::Arena;
 pub use arena::NodeIx;

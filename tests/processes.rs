@@ -176,6 +176,12 @@ fn what_runs_on_paper_is_stale_as_soon_as_its_process_is_gone() {
     world.look();
     assert_eq!(world.word(&session), StatusWord::Stale);
     assert!(!world.node(&session).unwrap().1.more().unwrap().running.as_deref().unwrap().is_alive);
+    let roots: Vec<NodeIx> = world.model.roots().collect();
+    let told = serde_json::to_value(quarterdeck::report::json::tree(&world.model, &roots)).unwrap();
+    let node = &told["nodes"][0];
+    assert_eq!(node["lastSignAt"], "1970-01-01T00:16:40.000Z", "the evidence");
+    assert_eq!((node["process"]["alive"].as_bool(), node["process"]["pid"].is_u64()), (Some(false), true));
+    assert!(node["process"]["command"].as_str().unwrap().ends_with(id), "{node}");
 }
 
 impl World {
@@ -305,4 +311,154 @@ fn the_foreground_job_of_a_shell_can_be_ended_but_not_paused_and_says_why() {
     let why = control::channel(&world.model, ix, Control::Pause).unwrap_err();
     assert!(why.contains("foreground job of a shell"), "{why}");
     assert!(control::channel(&world.model, ix, Control::Cancel).is_ok());
+}
+
+impl World {
+    /// Looks until something is so: a process that was just started may not have come so far.
+    fn look_until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) {
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while !is_so(self) {
+            assert!(std::time::Instant::now() < deadline, "{what}");
+            self.look();
+            std::thread::yield_now();
+        }
+    }
+
+    /// Writes that a process of Claude Code works on a session.
+    fn list(&self, claude: &Started, session: &str) {
+        let sessions = self.root().join("home/.claude/sessions");
+        std::fs::create_dir_all(&sessions).unwrap();
+        let (pid, cwd) = (claude.0.id(), self.root().display().to_string());
+        let entry = serde_json::json!({ "pid": pid, "sessionId": session, "cwd": cwd });
+        std::fs::write(sessions.join(format!("{pid}.json")), entry.to_string()).unwrap();
+    }
+}
+
+const THREAD: &str = "0191b2c3-0000-7000-8000-00000000abcd";
+
+/// What holds the rollout of that thread open, as Codex does while it works on it.
+fn holds_open() -> String {
+    format!("exec 3>>rollout-2026-11-16T10-00-00-{THREAD}.jsonl; sleep 60; true")
+}
+
+#[test]
+fn a_process_works_on_the_thread_whose_rollout_it_holds_open() {
+    let mut world = World::new();
+    let codex = world.start("codex", &holds_open(), &[]);
+    let thread = NodeKey::CliSession("codex".into(), THREAD.into());
+    world.look_until("the open file tells", |world| world.model.find(&thread).is_some());
+    assert_eq!(world.model.find(&thread), world.model.find(&codex.key()));
+}
+
+#[test]
+fn a_wrapper_works_on_the_thread_whose_rollout_its_own_program_holds_open() {
+    let mut world = World::new();
+    let codex = world.start("codex", &format!("codex -c '{}'; true", holds_open()), &[]);
+    let thread = NodeKey::CliSession("codex".into(), THREAD.into());
+    world.look_until("the open file tells", |world| world.model.find(&thread).is_some());
+    assert_eq!(world.model.find(&thread), world.model.find(&codex.key()));
+    assert_eq!(world.model.len(), 1, "both are one agent");
+    assert_eq!(world.node(&thread).unwrap().1.more().unwrap().running.as_ref().unwrap().pid, codex.0.id());
+}
+
+#[test]
+fn a_process_of_claude_works_on_what_its_own_list_says_and_not_on_what_it_was_started_with() {
+    let mut world = World::new();
+    let claude = world.start("claude", "sleep 60; true", &["--resume", THREAD]);
+    let session = |id: &str| NodeKey::CliSession("claude".into(), id.into());
+    world.look();
+    assert_eq!(world.model.find(&session(THREAD)), world.model.find(&claude.key()));
+    world.list(&claude, "another");
+    world.look();
+    let ix = world.model.find(&session("another"));
+    assert!(ix.is_some() && ix == world.model.find(&claude.key()));
+    assert!(world.node(&session(THREAD)).is_none(), "nobody else knows of it");
+}
+
+#[test]
+fn a_transcript_and_the_process_that_writes_it_are_one_row_whoever_is_heard_first() {
+    use quarterdeck::source::{claude::Claude, trails::Trails};
+    for is_system_first in [true, false] {
+        let mut world = World::new();
+        let claude = world.start("claude", "sleep 60; true", &[]);
+        world.list(&claude, "s1");
+        let home = world.root().join("home");
+        let folder = home.join(".claude/projects/-shop");
+        std::fs::create_dir_all(&folder).unwrap();
+        let line = r#"{"type":"user","uuid":"u","sessionId":"s1","timestamp":"1970-01-01T00:16:00Z","cwd":"/shop","message":{"role":"user","content":"Mend it."}}"#;
+        std::fs::write(folder.join("s1.jsonl"), format!("{line}\n")).unwrap();
+        let homes = Homes::of(|name| (name == "HOME").then(|| home.clone()));
+        let scope = quarterdeck::source::trails::tool::Scope::All;
+        let tool = Claude::at(&homes, scope.clone()).unwrap();
+        let mut trails = Trails::new(tool, scope, CLAUDE, std::sync::Arc::default(), None);
+        if is_system_first {
+            world.look();
+        }
+        let batch = trails.poll(Stamp::from_millis(world.now));
+        let _ = world.model.apply_all(batch.facts);
+        world.look();
+        let session = NodeKey::CliSession("claude".into(), "s1".into());
+        assert_eq!(world.model.find(&session), world.model.find(&claude.key()));
+        assert_eq!(world.model.len(), 1);
+        let (_, node) = world.node(&session).unwrap();
+        assert_eq!((node.status.word(), node.title.as_deref()), (StatusWord::Running, Some("Mend it.")));
+        assert!(node.more().unwrap().running.as_ref().unwrap().is_alive);
+    }
+}
+
+/// A program in a terminal of its own, ended with all below it when the test is over.
+struct InTerminal {
+    child: Box<dyn portable_pty::Child + Send + Sync>,
+    terminal: Box<dyn portable_pty::MasterPty + Send>,
+}
+
+impl InTerminal {
+    fn start(world: &World, program: &Path, arguments: &[&str]) -> Self {
+        let pair = portable_pty::native_pty_system().openpty(portable_pty::PtySize::default()).unwrap();
+        let mut command = portable_pty::CommandBuilder::new(program);
+        command.args(arguments);
+        command.cwd(world.root());
+        command.env("PATH", format!("{}:/usr/bin:/bin", world.root().display()));
+        command.env_remove("ENV");
+        let child = pair.slave.spawn_command(command).unwrap();
+        Self { child, terminal: pair.master }
+    }
+
+    fn types(&self, line: &str) {
+        let mut keys = self.terminal.take_writer().unwrap();
+        std::io::Write::write_all(&mut keys, format!("{line}\n").as_bytes()).unwrap();
+        // Its end would be typed as the end of all input.
+        std::mem::forget(keys);
+    }
+}
+
+impl Drop for InTerminal {
+    fn drop(&mut self) {
+        let process = self.child.process_id().and_then(tree::process);
+        if let Some(whole) = process.and_then(|process| Whole::of(process).ok()) {
+            let _ = whole.end(GRACE);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns of each agent, by the last word of its command line, whether it is the foreground job of a shell.
+fn in_front(world: &World) -> Vec<(String, bool)> {
+    let processes = world.model.nodes().filter_map(|(_, node)| node.more()?.running.as_deref());
+    let mut found: Vec<(String, bool)> =
+        processes.map(|it| (it.command.rsplit(' ').next().unwrap().to_owned(), it.is_foreground)).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn of_the_jobs_of_a_shell_the_one_that_has_the_terminal_is_in_front() {
+    let mut world = World::new();
+    let shell = InTerminal::start(&world, Path::new("/bin/sh"), &["-i"]);
+    shell.types("claude -c 'sleep 60; true' behind & claude -c 'sleep 60; true' before");
+    // Without a shell in between nobody would take the terminal back.
+    let bare = InTerminal::start(&world, &world.root().join("claude"), &["-c", "sleep 60; true", "bare"]);
+    let wanted = [("bare".to_owned(), false), ("before".to_owned(), true), ("behind".to_owned(), false)];
+    world.look_until("one is in front", |world| in_front(world) == wanted);
+    drop((shell, bare));
 }

@@ -14,6 +14,7 @@ use crate::model::key::{Keys, SourceId};
 use crate::model::node::UNPLACED;
 use crate::model::time::Stamp;
 use crate::model::words::Field;
+use crate::model::{ALIVE_MAY_SLEEP, GONE_MAY_SLEEP};
 
 /// One thing that is said of one node.
 #[derive(Debug, Clone, PartialEq)]
@@ -155,10 +156,9 @@ pub fn rank(
 pub fn patience(process: Process) -> u64 {
     const MINUTE: u64 = 60_000;
     match process {
-        Process::Gone => 1,
+        Process::Gone => GONE_MAY_SLEEP,
         Process::Unknown => 5 * MINUTE,
-        // A tool may take a night.
-        Process::Alive { .. } => 7 * 24 * 60 * MINUTE,
+        Process::Alive { .. } => ALIVE_MAY_SLEEP,
     }
 }
 

@@ -16,6 +16,13 @@ use super::status::{Status, Trouble};
 use super::time::Stamp;
 use super::{Model, NodeIx};
 
+/// So long what works may be silent while its process is known to be there, in milliseconds: a tool may take a
+/// night, and a person a weekend.
+pub const ALIVE_MAY_SLEEP: u64 = 7 * 24 * 60 * 60 * 1000;
+
+/// So long, where whoever says so knows that nobody works on it any more.
+pub const GONE_MAY_SLEEP: u64 = 1;
+
 /// What an alarm is for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Alarm {
@@ -45,7 +52,8 @@ impl Model {
     fn ring(&mut self, ix: NodeIx, at: Stamp, now: Stamp, delta: &mut Delta) {
         let Some(node) = self.nodes.get_mut(ix).filter(|node| node.clocks.alarm == Some(at)) else { return };
         node.clocks.alarm = None;
-        if let Some(status) = derive(node, now) {
+        let due = self.get(ix).and_then(|node| self.next(node)).filter(|(due, _)| *due <= now);
+        if let Some((_, status)) = due {
             self.set_status(ix, status, delta);
         }
         self.set_alarm(ix);
@@ -67,8 +75,8 @@ impl Model {
 
     /// Sets a node's alarm, if its next instant is earlier than the one that is set.
     pub(super) fn set_alarm(&mut self, ix: NodeIx) {
+        let Some((at, _)) = self.get(ix).and_then(|node| self.next(node)) else { return };
         let Some(node) = self.nodes.get_mut(ix) else { return };
-        let Some((at, _)) = next(node) else { return };
         if node.clocks.alarm.is_none_or(|set| at < set) {
             node.clocks.alarm = Some(at);
             self.push_alarm(at, Alarm::Node(ix));
@@ -78,49 +86,43 @@ impl Model {
     pub(super) fn push_alarm(&mut self, at: Stamp, alarm: Alarm) {
         self.alarms.push(Reverse((at, alarm)));
     }
-}
 
-/// Returns the state that a node is in at `now` by its clocks, if that is another one.
-fn derive(node: &Node, now: Stamp) -> Option<Status> {
-    next(node).filter(|(at, _)| *at <= now).map(|(_, status)| status)
-}
-
-/// Returns the next instant at which time alone changes a node's state, and to what.
-pub(super) fn next(node: &Node) -> Option<(Stamp, Status)> {
-    match node.status {
-        Status::Offered { lapsed: None } => {
-            node.clocks.accept_by.map(|at| (at, Status::Offered { lapsed: Some(at) }))
-        }
-        // Who waits for a person is neither late nor silent: its clock stands.
-        Status::Running { .. } if node.asks() => None,
-        Status::Running { trouble } => {
-            let running = |trouble| Status::Running { trouble: Some(trouble) };
-            let overdue = node
-                .clocks
-                .finish_by
-                .filter(|_| !matches!(trouble, Some(Trouble::Overdue { .. })))
-                .map(|at| (at, running(Trouble::Overdue { since: at })));
-            let silent = silence(node)
-                .filter(|_| trouble.is_none())
-                .map(|at| (at, running(Trouble::Silent { since: at })));
-            match (overdue, silent) {
-                (Some(overdue), Some(silent)) if silent.0 < overdue.0 => Some(silent),
-                (overdue, silent) => overdue.or(silent),
+    /// Returns the next instant at which time alone changes a node's state, and to what.
+    pub(super) fn next(&self, node: &Node) -> Option<(Stamp, Status)> {
+        match &node.status {
+            Status::Offered { lapsed: None } => {
+                node.clocks.accept_by.map(|at| (at, Status::Offered { lapsed: Some(at) }))
             }
+            // Who waits for a person is neither late nor silent: its clock stands.
+            Status::Running { .. } if node.asks() => None,
+            Status::Running { trouble, .. } => {
+                let running = |trouble| node.status.in_trouble(trouble);
+                let overdue = node
+                    .clocks
+                    .finish_by
+                    .filter(|_| !matches!(trouble, Some(Trouble::Overdue { .. })))
+                    .map(|at| (at, running(Trouble::Overdue { since: at })));
+                let silent = self
+                    .silence(node)
+                    .filter(|_| trouble.is_none())
+                    .map(|at| (at, running(Trouble::Silent { since: at })));
+                match (overdue, silent) {
+                    (Some(overdue), Some(silent)) if silent.0 < overdue.0 => Some(silent),
+                    (overdue, silent) => overdue.or(silent),
+                }
+            }
+            Status::Offered { lapsed: Some(_) }
+            | Status::Unknown
+            | Status::Queued
+            | Status::Paused { .. }
+            | Status::Blocked { .. }
+            | Status::Review { .. }
+            | Status::Ended { .. } => None,
         }
-        Status::Offered { lapsed: Some(_) }
-        | Status::Unknown
-        | Status::Queued
-        | Status::Paused { .. }
-        | Status::Blocked { .. }
-        | Status::Review { .. }
-        | Status::Ended { .. } => None,
     }
-}
 
-fn silence(node: &Node) -> Option<Stamp> {
-    // Of a process that is gone nothing more will be heard.
-    let is_gone = node.more().and_then(|more| more.running.as_ref()).is_some_and(|process| !process.is_alive);
-    let may_sleep = if is_gone { 0 } else { node.clocks.may_sleep? };
-    Some(node.clocks.last_sign?.plus(Duration::from_millis(may_sleep)))
+    fn silence(&self, node: &Node) -> Option<Stamp> {
+        let last = node.clocks.last_sign?;
+        Some(last.plus(Duration::from_millis(self.patience(node)?)))
+    }
 }

@@ -7,6 +7,7 @@ mod describe;
 mod identity;
 mod join;
 mod link;
+pub(super) mod patience;
 mod remove;
 mod state;
 mod usage;
@@ -108,7 +109,7 @@ impl Model {
             NodeFact::Active(action) => self.act(ix, &action, told, delta),
             NodeFact::Clock(clock, at) => self.set_clock(ix, clock, at, delta),
             NodeFact::Runs(running) => self.run_as(ix, running, delta),
-            NodeFact::MaySleep(millis) => self.may_sleep(ix, millis, delta),
+            NodeFact::MaySleep(millis) => self.may_sleep(ix, told.by, Some(millis), delta),
             NodeFact::Used(report) => self.use_tokens(ix, *report, told, delta),
             NodeFact::UsedAll(reports) => self.use_all(ix, reports, told, delta),
             NodeFact::Filled(context) => self.fill_context(ix, context, delta),

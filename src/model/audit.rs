@@ -6,7 +6,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
-use super::advance::{Alarm, next};
+use super::advance::Alarm;
+use super::apply::patience::patience_of;
 use super::node::{Node, Sums};
 use super::rollup::Rollup;
 use super::usage::Spend;
@@ -114,7 +115,7 @@ impl Model {
     fn audit_alarms(&self) -> Verdict {
         let set: BTreeSet<_> = self.alarms.iter().map(|Reverse((at, alarm))| (at, alarm)).collect();
         for (ix, node) in self.nodes() {
-            let Some((due, _)) = next(node) else { continue };
+            let Some((due, _)) = self.next(node) else { continue };
             let rings = node.clocks.alarm.filter(|at| *at <= due);
             ensure(rings.is_some_and(|at| set.contains(&(&at, &Alarm::Node(ix)))), || {
                 format!("{} has no alarm for {due}", self.name_of(ix))
@@ -136,6 +137,10 @@ impl Model {
         let name = || self.name_of(ix);
         let told = self.best_claim(node).map(|claim| claim.status.clone()).unwrap_or_default();
         ensure(node.status.as_told() == told, || format!("{} is {:?}, not {told:?}", name(), node.status))?;
+        let said = patience_of(node).into_iter().min_by_key(|said| self.how_patient(said));
+        ensure(said.map(|(_, millis)| millis) == node.clocks.may_sleep, || {
+            format!("{} may be silent for {:?}, not {said:?}", name(), node.clocks.may_sleep)
+        })?;
         let sign = node.clocks.last_sign;
         let parent = node.parent.and_then(|parent| self.get(parent));
         ensure(parent.is_none_or(|parent| parent.clocks.last_sign >= sign), || {

@@ -56,6 +56,11 @@ impl SourceKind {
         }
     }
 
+    /// Returns whether it is what an agent itself writes down of its work.
+    pub fn is_agents_own(self) -> bool {
+        matches!(self, Self::Claude | Self::Codex | Self::OpenCode | Self::Gemini | Self::Acp)
+    }
+
     /// Returns the word for this source in JSON and on screen.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -127,6 +132,26 @@ impl NodeKey {
 }
 
 impl NodeKey {
+    /// Returns whether an engine of ours gave this key.
+    pub fn is_engines(&self) -> bool {
+        matches!(self, Self::Delegation(_) | Self::Subtask(..) | Self::Session(_) | Self::Agent(..))
+    }
+
+    /// Returns whether both are keys that the same tool gave.
+    pub fn is_of_same_tool(&self, other: &Self) -> bool {
+        let tool = |key: &Self| match key {
+            Self::CliSession(tool, _) | Self::CliAgent(tool, _) => Some(Arc::clone(tool)),
+            Self::Delegation(_)
+            | Self::Subtask(..)
+            | Self::Session(_)
+            | Self::Agent(..)
+            | Self::ToolUse(_)
+            | Self::Process(..)
+            | Self::Foreign(..) => None,
+        };
+        tool(self).is_some_and(|one| tool(other) == Some(one))
+    }
+
     /// Returns the id, if this is the key of a delegation of ours.
     pub fn delegation(&self) -> Option<&DelegationId> {
         if let Self::Delegation(id) = self { Some(id) } else { None }

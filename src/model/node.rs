@@ -124,6 +124,8 @@ pub struct More {
     pub context: Option<Context>,
     pub questions: Vec<Question>,
     pub receipts: Vec<CommandId>,
+    /// How long it may be silent, in milliseconds, as others say than the one who is believed.
+    pub(super) other_patience: Vec<(SourceId, u64)>,
 }
 
 /// A process, as the system shows it.
@@ -138,6 +140,13 @@ pub struct Running {
     pub is_foreground: bool,
     /// Whether it is still there.
     pub is_alive: bool,
+}
+
+impl Running {
+    /// Returns the key of this process.
+    pub fn key(&self) -> NodeKey {
+        NodeKey::Process(self.pid, self.start)
+    }
 }
 
 /// The models of a node: what was asked for, what a hook put in, what ran.
@@ -185,8 +194,10 @@ pub struct Clocks {
     pub finish_by: Option<Stamp>,
     /// The last sign of life, of this node or of anything below it.
     pub last_sign: Option<Stamp>,
-    /// How long it may be silent, in milliseconds.
+    /// How long it may be silent, in milliseconds, as the most trusted of those says who said so.
     pub may_sleep: Option<u64>,
+    /// Who that is.
+    pub(super) may_sleep_by: Option<SourceId>,
     /// The next instant for which the model has an alarm.
     pub(super) alarm: Option<Stamp>,
 }

@@ -82,7 +82,7 @@ pub enum Status {
     /// Waits to be accepted; `lapsed` since its accept-by passed.
     Offered { lapsed: Option<Stamp> },
     /// Works.
-    Running { trouble: Option<Trouble> },
+    Running { trouble: Option<Trouble>, why: Option<Box<str>> },
     /// Stopped by somebody, can go on.
     Paused { why: Option<Box<str>> },
     /// Cannot go on by itself.
@@ -120,8 +120,8 @@ impl Status {
     pub fn word(&self) -> StatusWord {
         match self {
             Self::Offered { lapsed: Some(_) } => StatusWord::Expired,
-            Self::Running { trouble: Some(Trouble::Overdue { .. }) } => StatusWord::TimedOut,
-            Self::Running { trouble: Some(Trouble::Silent { .. }) } => StatusWord::Stale,
+            Self::Running { trouble: Some(Trouble::Overdue { .. }), .. } => StatusWord::TimedOut,
+            Self::Running { trouble: Some(Trouble::Silent { .. }), .. } => StatusWord::Stale,
             Self::Unknown
             | Self::Queued
             | Self::Offered { .. }
@@ -164,7 +164,7 @@ impl Status {
             StatusWord::Queued => Self::Queued,
             StatusWord::Offered => Self::Offered { lapsed: None },
             // Nobody can tell that something is stale, only that it ran: that it is silent is derived.
-            StatusWord::Running | StatusWord::Stale => Self::Running { trouble: None },
+            StatusWord::Running | StatusWord::Stale => Self::Running { trouble: None, why },
             StatusWord::Paused => Self::Paused { why },
             StatusWord::Blocked => Self::Blocked { why },
             StatusWord::Review => Self::Review { why },
@@ -179,6 +179,16 @@ impl Status {
         }
     }
 
+    /// Returns the same state with this trouble; what does not run has none.
+    #[must_use]
+    pub fn in_trouble(&self, trouble: Trouble) -> Self {
+        if let Self::Running { why, .. } = self {
+            Self::Running { trouble: Some(trouble), why: why.clone() }
+        } else {
+            self.clone()
+        }
+    }
+
     /// Returns whether it is over.
     pub fn is_ended(&self) -> bool {
         matches!(self, Self::Ended { .. })
@@ -187,10 +197,12 @@ impl Status {
     /// Returns the reason that was given for this state.
     pub fn why(&self) -> Option<&str> {
         match self {
-            Self::Paused { why } | Self::Blocked { why } | Self::Review { why } | Self::Ended { why, .. } => {
-                why.as_deref()
-            }
-            Self::Unknown | Self::Queued | Self::Offered { .. } | Self::Running { .. } => None,
+            Self::Running { why, .. }
+            | Self::Paused { why }
+            | Self::Blocked { why }
+            | Self::Review { why }
+            | Self::Ended { why, .. } => why.as_deref(),
+            Self::Unknown | Self::Queued | Self::Offered { .. } => None,
         }
     }
 
@@ -204,7 +216,7 @@ impl Status {
     pub fn as_told(&self) -> Self {
         match self {
             Self::Offered { .. } => Self::Offered { lapsed: None },
-            Self::Running { .. } => Self::Running { trouble: None },
+            Self::Running { why, .. } => Self::Running { trouble: None, why: why.clone() },
             Self::Unknown
             | Self::Queued
             | Self::Paused { .. }

@@ -14,7 +14,7 @@ use crate::model::event::payload::{Budget, Progress};
 use crate::model::fact::SourceState;
 use crate::model::handoff::{Decision, Handoff, Outcome};
 use crate::model::id::{Seq, SubtaskId, TaskId};
-use crate::model::node::{Attempt, Models, Node, NodeKind, Question};
+use crate::model::node::{Attempt, Models, Node, NodeKind, Question, Running};
 use crate::model::status::StatusWord;
 use crate::model::time::Stamp;
 use crate::model::usage::{Basis, Context, Spend, Tokens, Word};
@@ -91,6 +91,10 @@ pub struct Item<'a> {
     pub created_at: Option<Stamp>,
     pub started_at: Option<Stamp>,
     pub ended_at: Option<Stamp>,
+    /// The last sign of life, of the node itself or of anything below it.
+    pub last_sign_at: Option<Stamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process: Option<ProcessItem<'a>>,
     pub expires_at: Option<Stamp>,
     pub deadline: Option<Stamp>,
     pub usage: Usage,
@@ -105,6 +109,16 @@ pub struct Item<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub questions: &'a [Question],
     pub receipts: Vec<&'a Receipt>,
+}
+
+/// The process that a node is, as the system shows it.
+#[derive(Debug, Serialize)]
+pub struct ProcessItem<'a> {
+    pub pid: u32,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub command: &'a str,
+    /// Whether it is still there.
+    pub alive: bool,
 }
 
 /// What a source says that is not believed.
@@ -202,6 +216,9 @@ fn item<'a>(model: &'a Model, ix: NodeIx, node: &'a Node, names: &mut Names) -> 
         created_at: node.clocks.created,
         started_at: node.clocks.started,
         ended_at: node.clocks.ended,
+        // A group does nothing itself, and what hangs below it changes.
+        last_sign_at: node.clocks.last_sign.filter(|_| node.kind != NodeKind::Group),
+        process: more.and_then(|more| more.running.as_deref()).map(process),
         expires_at: node.clocks.accept_by,
         deadline: node.clocks.finish_by,
         usage: usage(node),
@@ -215,6 +232,10 @@ fn item<'a>(model: &'a Model, ix: NodeIx, node: &'a Node, names: &mut Names) -> 
         questions: more.map(|more| more.questions.as_slice()).unwrap_or_default(),
         receipts: receipts.iter().filter_map(|id| model.receipts().get(id)).collect(),
     }
+}
+
+fn process(running: &Running) -> ProcessItem<'_> {
+    ProcessItem { pid: running.pid, command: &running.command, alive: running.is_alive }
 }
 
 /// A top delegation's step has depth 1: a level for each delegation above, where no source says otherwise.

@@ -4,6 +4,8 @@
 //! `.meta.json` each; older ones beside the session. `<config>/sessions/<pid>.json` lists live processes; the keys
 //! beside those are secrets and are never opened.
 
+pub mod registry;
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs;
@@ -13,25 +15,23 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::loose::Loose;
 use super::trails::tool::{Homes, Scope, Sort, Tool};
 use crate::agent::claude::{Own, Reader, TOOL, VERSION};
 use crate::agent::trail::{Process, Trail};
 use crate::model::key::SourceKind;
 use crate::store::plain;
+use registry::{Listed, Registry};
 
 /// A session says within its first lines where it runs.
 const HEAD: u64 = 256 * 1024;
 /// So many sessions of a folder are asked where they ran.
 const ASKED: usize = 3;
-/// No entry of the list of processes is larger.
-const LARGEST_ENTRY: u64 = 64 * 1024;
 
 /// The files of Claude Code.
 #[derive(Debug)]
 pub struct Claude {
     projects: PathBuf,
-    sessions: PathBuf,
+    registry: Registry,
     scope: Scope,
     /// Whether each folder of transcripts is of a project that is wanted.
     wanted: RefCell<HashMap<String, bool>>,
@@ -43,8 +43,8 @@ impl Claude {
     /// Returns where its files are, if there is a home for them.
     pub fn at(homes: &Homes, scope: Scope) -> Option<Self> {
         let config = homes.claude.as_deref()?;
-        let (projects, sessions) = (config.join("projects"), config.join("sessions"));
-        Some(Self { projects, sessions, scope, wanted: RefCell::default(), live: None })
+        let (projects, registry) = (config.join("projects"), Registry::of(homes)?);
+        Some(Self { projects, registry, scope, wanted: RefCell::default(), live: None })
     }
 
     /// Returns the parts of a path below the folder of projects.
@@ -168,14 +168,14 @@ impl Tool for Claude {
     }
 
     fn look_around(&mut self) -> bool {
-        let now = live(&self.sessions);
+        let now = self.registry.look().map(live);
         let changed = self.live != now;
         self.live = now;
         changed
     }
 
     fn around(&self) -> Option<PathBuf> {
-        Some(self.sessions.clone())
+        Some(self.registry.place().to_owned())
     }
 
     fn process(&self, trail: &Path) -> Process {
@@ -229,53 +229,22 @@ fn ran_in(folder: &Path) -> Option<PathBuf> {
     })
 }
 
-/// Reads the list of live processes, by session; one that died without taking itself off is gone.
-fn live(folder: &Path) -> Option<HashMap<String, Process>> {
-    let mut found = HashMap::new();
-    for entry in fs::read_dir(folder).ok()?.flatten() {
-        let name = entry.file_name();
-        let Some(pid) = name.to_str().and_then(|name| name.strip_suffix(".json")?.parse::<u32>().ok()) else {
-            continue;
-        };
-        if entry.metadata().map_or(true, |meta| meta.len() > LARGEST_ENTRY) {
-            continue;
+/// Returns the processes by session. A session that was taken up again may still have the entry of one that crashed:
+/// what is there counts, and of two the later.
+fn live(list: Vec<Listed>) -> HashMap<String, Process> {
+    let rank = |process: &Process| match process {
+        Process::Alive { pid, start } => Some((*start, *pid)),
+        Process::Gone | Process::Unknown => None,
+    };
+    let mut found: HashMap<String, Process> = HashMap::new();
+    for Listed { session, process, .. } in list {
+        match found.get_mut(&session) {
+            Some(known) if rank(known) >= rank(&process) => {}
+            Some(known) => *known = process,
+            None => drop(found.insert(session, process)),
         }
-        let value: Option<Value> = plain::bytes(&entry.path(), LARGEST_ENTRY)
-            .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let Some(Value::Object(value)) = value else { continue };
-        let entry = Loose(&value);
-        let Some(session) = entry.text(&["sessionId"]) else { continue };
-        let noted = entry.number(&["procStart"]);
-        let process = match started(pid) {
-            Some(start) if noted.is_none_or(|noted| noted == start) => {
-                Process::Alive { pid, start: Some(start) }
-            }
-            Some(_) => Process::Gone,
-            None => unlisted(pid, noted),
-        };
-        found.insert(session, process);
     }
-    Some(found)
-}
-
-/// Returns when a process started, in ticks since the system did; `None` where that cannot be read.
-fn started(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name stands in brackets and may hold any.
-    let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_whitespace().nth(19)?.parse().ok()
-}
-
-/// Says of a process that `/proc` does not show whether it is there, on systems without `/proc`.
-fn unlisted(pid: u32, start: Option<u64>) -> Process {
-    let id = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-    let is_there = id.is_some_and(|id| rustix::process::test_kill_process(id).is_ok());
-    if is_there && !Path::new("/proc/self/stat").exists() {
-        Process::Alive { pid, start }
-    } else {
-        Process::Gone
-    }
+    found
 }
 
 /// The tool's name in keys, for whoever looks for its nodes.

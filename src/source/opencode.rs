@@ -8,6 +8,7 @@ mod database;
 mod files;
 mod log;
 mod ranks;
+mod standing;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use database::{Database, Numbered};
 use files::Files;
 pub use log::SessionLog;
 use ranks::Ranks;
+use standing::Standings;
 
 use super::feed::{Batch, Feed};
 use super::health::Health;
@@ -60,6 +62,7 @@ pub struct OpenCode {
     /// Messages that were not finished, by when they came.
     open: Vec<Numbered>,
     progress: Progress,
+    standings: Standings,
 }
 
 /// What is known of a session.
@@ -128,6 +131,7 @@ impl OpenCode {
             ranks: Ranks::default(),
             open: Vec::new(),
             progress: Progress::default(),
+            standings: Standings::default(),
         })
     }
 
@@ -191,6 +195,7 @@ impl OpenCode {
         for (id, _) in gone.into_iter().filter(|(_, known)| known.is_wanted) {
             let key = opencode::key(&id);
             self.ranks.forget(&key);
+            self.standings.forget(&key);
             batch.facts.push(Fact::node(self.source, None, key, NodeFact::Gone));
         }
         Ok(())
@@ -259,10 +264,12 @@ impl OpenCode {
         self.all_read = None;
         self.open.clear();
         self.progress = Progress::default();
+        self.standings = Standings::default();
     }
 
     fn tell(&mut self, mut said: Vec<Said>, now: Stamp, batch: &mut Batch) {
         self.ranks.add(now, &mut said);
+        self.standings.note(&said);
         let mut fold = Fold::default();
         for said in said {
             fold.take(said);
@@ -301,6 +308,8 @@ impl Feed for OpenCode {
             self.read_files(now, &mut batch);
             loading(self.files.done())
         };
+        let left = self.standings.give_up(now);
+        self.tell(left, now, &mut batch);
         self.health.tell(state, &mut batch);
         batch
     }

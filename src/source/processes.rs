@@ -1,8 +1,9 @@
 //! The coding agents that run on this machine now, as the system shows them.
 //!
-//! A process is matched to the session that it works on by what it says of itself: the files that it has open,
-//! the session that its command line names; through the process number, by what the agent's own registry says;
-//! and, where it is the only one of its tool in a folder, by what was worked on there since it started. What no source else knows is a node by itself while it lives. What our engine's hosts run is theirs.
+//! A process is matched to the session that it works on by the list that its tool keeps, where it keeps one; by what
+//! it says of itself: the session that its command line names, the files that it, or a part of it, has open; and,
+//! where it is the only one of its tool in a folder, by what was worked on there since it started. What no source
+//! else knows is a node by itself while it lives. What our engine's hosts run is theirs.
 
 mod program;
 mod sessions;
@@ -12,8 +13,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
+use super::claude::registry::{Listed, Registry};
 use super::feed::{Batch, Feed};
 use super::trails::tool::Homes;
+use crate::agent::trail;
 use crate::model::fact::{Description, Fact, NodeFact, SourceFact, StatusReport};
 use crate::model::key::{Keys, NodeKey, SourceId, SourceKind};
 use crate::model::name::Name;
@@ -48,6 +51,10 @@ pub struct Processes {
     scope: Scope,
     /// Where the tools keep their sessions.
     homes: Homes,
+    /// Where Claude Code says which process works on which session.
+    registry: Option<Registry>,
+    /// What it said when it was last read.
+    listed: HashMap<Process, Arc<str>>,
     is_open: bool,
     looked: Option<Stamp>,
     /// Those that are agents, by number.
@@ -63,21 +70,33 @@ struct Agent {
     program: Program,
     /// Where it works.
     folder: Option<PathBuf>,
-    keys: Keys,
+    /// What it started of itself: a wrapper's own program may be the one that works.
+    parts: Vec<Process>,
+    /// The session that it works on, where that is known.
+    session: Option<Arc<str>>,
     /// What was last told of it.
     told: Option<(bool, bool)>,
-    /// Whether the session that it works on is known.
-    is_matched: bool,
 }
 
 impl Processes {
     /// Will look for processes; nothing is looked at yet.
     pub fn new(scope: Scope, homes: Homes, source: SourceId) -> Self {
         let (agents, others) = (HashMap::new(), HashMap::new());
-        Self { source, scope, homes, is_open: false, looked: None, agents, others }
+        let (registry, listed) = (Registry::of(&homes), HashMap::new());
+        Self { source, scope, homes, registry, listed, is_open: false, looked: None, agents, others }
     }
 
     fn look(&mut self, now: Stamp, batch: &mut Batch) {
+        let listed = self.registry.as_mut().and_then(Registry::look).unwrap_or_default();
+        let alive = |listed: Listed| match listed.process {
+            trail::Process::Alive { pid, start: Some(start) } => {
+                Some((Process { pid, start }, listed.session.into()))
+            }
+            trail::Process::Alive { start: None, .. } | trail::Process::Gone | trail::Process::Unknown => {
+                None
+            }
+        };
+        self.listed = listed.into_iter().filter_map(alive).collect();
         let pids = about::pids();
         let living: std::collections::HashSet<u32> = pids.iter().copied().collect();
         self.others.retain(|pid, _| living.contains(pid));
@@ -126,7 +145,7 @@ impl Processes {
             {
                 self.others.insert(pid, DOUBTS);
                 if let Some(agent) = self.agents.get_mut(&outer) {
-                    agent.keys.more.push(key(known.process));
+                    agent.parts.push(known.process);
                     agent.told = None;
                 }
             }
@@ -147,19 +166,18 @@ impl Processes {
         outer: Option<u32>,
         batch: &mut Batch,
     ) {
-        let keys = Keys::from(key(process));
         let mut agent = Agent {
             process,
             program,
             folder: folder.map(Path::to_owned),
-            keys,
+            parts: Vec::new(),
+            session: None,
             told: None,
-            is_matched: false,
         };
-        agent.find_session();
+        agent.find_session(&self.listed);
         let describe = Description {
             // Whoever knows the session knows a better title, and nobody the folder.
-            title: (!agent.is_matched).then(|| agent.program.title(folder)),
+            title: agent.session.is_none().then(|| agent.program.title(folder)),
             agent: Some(Name::from(agent.program.tool)),
             provider: Some(Name::from(agent.program.tool)),
             workspace: folder.map(|folder| folder.display().to_string()),
@@ -167,9 +185,9 @@ impl Processes {
         };
         let mut said = vec![NodeFact::Seen(NodeKind::Session), NodeFact::Described(Box::new(describe))];
         if let Some(outer) = outer.and_then(|pid| self.agents.get(&pid)) {
-            said.push(NodeFact::Under(outer.keys.clone()));
+            said.push(NodeFact::Under(outer.keys()));
         }
-        let tell = |what| Fact::node(self.source, None, agent.keys.clone(), what);
+        let tell = |what| Fact::node(self.source, None, agent.keys(), what);
         batch.facts.extend(said.into_iter().map(tell));
         self.agents.insert(process.pid, agent);
     }
@@ -204,7 +222,7 @@ impl Processes {
     fn tell_state(&mut self, pid: u32, now: Stamp, batch: &mut Batch) {
         let is_alone = self.is_alone(pid);
         let Some(agent) = self.agents.get_mut(&pid) else { return };
-        let found = agent.find_session() || (is_alone && agent.find_in_folder(&self.homes));
+        let found = agent.find_session(&self.listed) || (is_alone && agent.find_in_folder(&self.homes));
         let is_stopped = tree::look(pid).is_some_and(|seen| seen.life == Life::Stopped);
         let state = (is_stopped, about::is_foreground_job(pid));
         if agent.told == Some(state) && !found {
@@ -218,7 +236,7 @@ impl Processes {
         // A process that only is there tells no moment: that it was found now is no sign of life.
         let at = (is_stopped || was_stopped).then_some(now);
         let said = [(at, NodeFact::Status(report)), (None, NodeFact::Runs(Box::new(running)))];
-        let tell = |(at, what)| Fact::node(self.source, at, agent.keys.clone(), what);
+        let tell = |(at, what)| Fact::node(self.source, at, agent.keys(), what);
         batch.facts.extend(said.into_iter().map(tell));
     }
 
@@ -226,7 +244,7 @@ impl Processes {
     fn tell_gone(&self, agent: &Agent, now: Stamp, batch: &mut Batch) {
         let running = agent.running(false, false);
         let said = [NodeFact::Runs(Box::new(running)), NodeFact::Gone];
-        let tell = |what| Fact::node(self.source, Some(now), Keys::from(agent.keys.first.clone()), what);
+        let tell = |what| Fact::node(self.source, Some(now), Keys::from(key(agent.process)), what);
         batch.facts.extend(said.into_iter().map(tell));
     }
 }
@@ -240,35 +258,46 @@ enum Above {
 }
 
 impl Agent {
-    /// Looks for the session that it works on; returns whether it was found just now.
-    fn find_session(&mut self) -> bool {
-        if self.is_matched {
+    /// Returns all processes that it is, the first one first.
+    fn parts(&self) -> impl Iterator<Item = Process> {
+        std::iter::once(self.process).chain(self.parts.iter().copied())
+    }
+
+    fn keys(&self) -> Keys {
+        let session = self.session.clone().map(|id| NodeKey::CliSession(self.program.tool.into(), id));
+        let more = self.parts.iter().copied().map(key).chain(session).collect();
+        Keys { first: key(self.process), more }
+    }
+
+    /// Looks for the session that it works on; returns whether it was found just now, or is another one than before.
+    fn find_session(&mut self, listed: &HashMap<Process, Arc<str>>) -> bool {
+        // A list that the tool keeps is right also when a person went on to another session.
+        let named = self.parts().find_map(|part| listed.get(&part)).cloned();
+        if let Some(session) = named {
+            let is_news = self.session.as_ref() != Some(&session);
+            self.session = Some(session);
+            return is_news;
+        }
+        if self.session.is_some() {
             return false;
         }
-        let named = self.program.session.clone();
-        let Some(session) =
-            named.or_else(|| self.program.session_of_files(&about::open_files(self.process.pid)))
-        else {
-            return false;
-        };
-        self.matched(session);
-        true
+        self.parts.retain(|part| !is_another(part));
+        self.session = self.program.session.clone().or_else(|| {
+            let files: Vec<PathBuf> = self.parts().flat_map(|part| about::open_files(part.pid)).collect();
+            self.program.session_of_files(&files)
+        });
+        self.session.is_some()
     }
 
     /// Looks for the session by what happened in its folder; returns whether it was found just now.
     fn find_in_folder(&mut self, homes: &Homes) -> bool {
         let began = about::began(self.process).and_then(|began| began.duration_since(UNIX_EPOCH).ok());
         let began = began.and_then(|began| i64::try_from(began.as_millis()).ok()).map(Stamp::from_millis);
-        let (Some(folder), Some(began), false) = (&self.folder, began, self.is_matched) else { return false };
-        let Some(session) = sessions::only_one(homes, self.program.tool, folder, began) else { return false };
-        self.matched(session);
-        true
-    }
-
-    fn matched(&mut self, session: Arc<str>) {
-        let tool: Arc<str> = self.program.tool.into();
-        self.keys.more.push(NodeKey::CliSession(tool, session));
-        self.is_matched = true;
+        let (Some(folder), Some(began), false) = (&self.folder, began, self.session.is_some()) else {
+            return false;
+        };
+        self.session = sessions::only_one(homes, self.program.tool, folder, began);
+        self.session.is_some()
     }
 
     fn running(&self, is_foreground: bool, is_alive: bool) -> Running {

@@ -38,6 +38,8 @@ fn a_pending_record_is_what_its_task_became() {
     let mut deck = Deck::of("idumb");
     deck.look();
     assert_eq!(deck.foreign(JOINED).status.word(), StatusWord::Running);
+    let why = "Its task is active; the record itself still says pending.";
+    assert_eq!(deck.foreign(JOINED).status.why(), Some(why), "whoever asks why is told");
     let graph = std::fs::read_to_string(deck.path(GRAPH)).unwrap();
     for (word, means) in [
         ("review", StatusWord::Review),

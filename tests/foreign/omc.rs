@@ -54,6 +54,25 @@ fn a_sign_of_life_in_the_agents_own_transcript_keeps_it_running() {
 }
 
 #[test]
+fn an_agent_whose_process_is_known_to_live_is_as_patient_as_its_own_files_say() {
+    let claude = SourceId(1);
+    let opened = || SourceFact::Opened { kind: SourceKind::Claude, root: "/home/ann/.claude".into() };
+    for is_claude_first in [true, false] {
+        let mut deck = Deck::empty();
+        deck.write(TRACKING, row("a1", "running", r#""started_at":"2026-05-20T16:56:00.000Z""#));
+        if !is_claude_first {
+            deck.look();
+        }
+        let _ = deck.model.apply(Fact::source(claude, opened()));
+        let patience = NodeFact::MaySleep(7 * 24 * 60 * 60 * 1000);
+        let _ = deck.model.apply(Fact::node(claude, None, agent("a1"), patience));
+        deck.look();
+        deck.look_after(61);
+        assert_eq!(deck.word(&agent("a1")), StatusWord::Running, "claude first: {is_claude_first}");
+    }
+}
+
+#[test]
 fn the_same_agent_may_be_started_again() {
     let mut deck = Deck::empty();
     let done = r#""started_at":"2026-05-20T16:50:00.000Z","completed_at":"2026-05-20T16:52:00.000Z""#;
@@ -98,6 +117,8 @@ fn what_is_in_the_context_is_no_sum_of_tokens() {
     let node = deck.node(&session(ONE));
     assert_eq!((node.own_spend().tokens().total(), node.own_spend().cost.0), (0, 2_500_000_000));
     assert_eq!(node.model.effective.as_deref(), Some("claude-opus-4-7[1m]"));
+    let context = node.more().unwrap().context.unwrap();
+    assert_eq!((context.used, context.size), (2 + 6954 + 630_302, Some(1_000_000)), "it is shown as such");
     let extra = &node.more().unwrap().handoff.as_ref().unwrap().extra;
     assert_eq!(extra["rate_limits"]["five_hour"]["resets_at"], 1_779_308_400);
     // Older versions told the sum of the session, without what came from the cache.

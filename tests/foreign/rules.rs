@@ -275,6 +275,16 @@ fn what_runs_on_paper_only_is_stale_in_every_tool() {
         assert_eq!(deck.foreign(name).status.word(), StatusWord::Stale, "{name}");
         assert_eq!(deck.foreign(name).status.told(), StatusWord::Running, "{name}");
     }
+    let mut deck = Deck::of("omc");
+    deck.look();
+    let team = |deck: &Deck| ["alpha", "alpha\u{1f}task-2"].map(|name| deck.foreign(name).status.word());
+    assert_eq!(team(&deck), [StatusWord::Running; 2]);
+    deck.look_after(3600);
+    assert_eq!(team(&deck), [StatusWord::Stale; 2]);
+    let beat = format!(r#"{{"pid":4711,"last_turn_at":"{}"}}"#, deck.now);
+    deck.write(".omc/state/team/alpha/workers/worker-2/heartbeat.json", beat);
+    deck.look_after(60);
+    assert_eq!(team(&deck), [StatusWord::Running; 2], "somebody works on it");
     let mut deck = Deck::of("proofchecker");
     deck.look();
     assert_eq!(deck.foreign("28").status.word(), StatusWord::Running);

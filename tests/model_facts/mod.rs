@@ -16,7 +16,7 @@ use quarterdeck::model::fact::{
 };
 use quarterdeck::model::id::Seq;
 use quarterdeck::model::key::{Keys, NodeKey, SourceId, SourceKind};
-use quarterdeck::model::node::{Attempt, Moment, NodeKind, Question};
+use quarterdeck::model::node::{Attempt, Moment, NodeKind, Question, Running};
 use quarterdeck::model::time::Stamp;
 use quarterdeck::model::usage::{Context, Count, Tokens, Usd};
 use quarterdeck::model::words::Field;
@@ -139,6 +139,9 @@ fn node_fact() -> impl Strategy<Value = NodeFact> {
         }),
         3 => (select(clocks), stamp()).prop_map(|(clock, at)| NodeFact::Clock(clock, at)),
         2 => (0u64..9).prop_map(NodeFact::MaySleep),
+        2 => (0u32..2, any::<bool>()).prop_map(|(pid, is_alive)| NodeFact::Runs(Box::new(Running {
+            pid, start: 1, command: "claude".into(), is_foreground: false, is_alive,
+        }))),
         6 => usage().prop_map(|report| NodeFact::Used(Box::new(report))),
         2 => vec(usage(), 0..6).prop_map(NodeFact::UsedAll),
         1 => (0u64..9, option::of(0u64..9)).prop_map(|(used, size)| NodeFact::Filled(Context { used, size })),

@@ -1,3 +1,4 @@
+use quarterdeck::model::node::Running;
 use quarterdeck::model::status::StatusWord;
 use quarterdeck::model::usage::Usd;
 
@@ -109,4 +110,66 @@ fn joining_makes_no_placeholder_for_an_agent_that_hangs_elsewhere() {
     hang(&mut model, CLAUDE, NodeKey::ToolUse("call".into()), cli_agent("v"));
     seen(&mut model, CLAUDE, Keys::from(agent("s", "m")).and(NodeKey::ToolUse("call".into())));
     assert_eq!(model.find(&session("s")), None);
+}
+
+const SYSTEM: SourceId = SourceId(9);
+
+/// A model in which the system shows process 7, which works on the session `old`.
+fn at_work(keys: Keys) -> Model {
+    let mut model = world();
+    let opened = SourceFact::Opened { kind: SourceKind::Process, root: "this machine".into() };
+    let _ = model.apply(Fact::source(SYSTEM, opened));
+    tell(&mut model, CLAUDE, 1, cli_session("old"), is("running"));
+    seen(&mut model, CLAUDE, keys.and(NodeKey::Process(7, 1)));
+    let (pid, start, command) = (7, 1, "claude".into());
+    let running = Running { pid, start, command, is_foreground: false, is_alive: true };
+    tell(&mut model, SYSTEM, 2, NodeKey::Process(7, 1), is("paused"));
+    note(&mut model, SYSTEM, NodeKey::Process(7, 1), NodeFact::Runs(Box::new(running)));
+    model
+}
+
+#[test]
+fn a_process_that_works_on_another_session_now_goes_there_and_the_two_stay_two() {
+    let process = NodeKey::Process(7, 1);
+    // Whoever says so, and by whichever key it knows the process.
+    let ways = [
+        (CLAUDE, Keys::from(cli_session("new")).and(process.clone())),
+        (SYSTEM, Keys::from(process.clone()).and(cli_session("new"))),
+    ];
+    for (by, keys) in ways {
+        for is_known in [true, false] {
+            let mut model = at_work(cli_session("old").into());
+            assert_eq!(word(&model, &cli_session("old")), StatusWord::Paused);
+            if is_known {
+                tell(&mut model, CLAUDE, 3, cli_session("new"), is("running"));
+            }
+            seen(&mut model, by, keys.clone());
+            let lives =
+                |id: &str| node(&model, &cli_session(id)).more().is_some_and(|more| more.running.is_some());
+            assert_ne!(model.find(&cli_session("old")), model.find(&cli_session("new")));
+            assert_eq!(model.find(&process), model.find(&cli_session("new")));
+            assert_eq!((lives("old"), lives("new")), (false, true));
+            assert_eq!(word(&model, &cli_session("old")), StatusWord::Running, "as its files say");
+            assert_eq!(misfits(&model, Misfit::Identity), 0);
+        }
+    }
+}
+
+#[test]
+fn what_only_its_process_was_known_by_goes_when_the_process_works_on_something_else() {
+    let mut model = world();
+    let opened = SourceFact::Opened { kind: SourceKind::Process, root: "this machine".into() };
+    let _ = model.apply(Fact::source(SYSTEM, opened));
+    let keys = |id| Keys::from(NodeKey::Process(7, 1)).and(cli_session(id));
+    seen(&mut model, SYSTEM, keys("old"));
+    seen(&mut model, SYSTEM, keys("new"));
+    assert_eq!((model.find(&cli_session("old")), model.len()), (None, 1));
+}
+
+#[test]
+fn two_sessions_in_the_process_of_a_step_are_both_the_steps() {
+    let mut model = at_work(Keys::from(step("x")).and(cli_session("old")));
+    seen(&mut model, CLAUDE, Keys::from(cli_session("new")).and(NodeKey::Process(7, 1)));
+    assert_eq!(model.find(&cli_session("new")), model.find(&step("x")));
+    assert_eq!(model.find(&NodeKey::Process(7, 1)), model.find(&step("x")));
 }

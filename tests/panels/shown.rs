@@ -151,6 +151,20 @@ fn tokens_show_the_budget_the_rate_and_the_dearer_model() {
 }
 
 #[test]
+fn why_something_is_said_to_run_is_shown_also_when_it_falls_silent() {
+    let mut deck = fleet();
+    let word = StatusReport::of(Field::Task, "running");
+    let why = Some("Its task is active; the record itself still says pending.".to_owned());
+    deck.tell(ENGINE, 590, step("st-2"), NodeFact::Status(StatusReport { why, ..word }));
+    deck.select(&step("st-2"));
+    let shown = |deck: &mut Deck| page(80, &deck.lines(Tab::Why, 80));
+    assert!(shown(&mut deck).contains("the record itself still says pending."), "{}", shown(&mut deck));
+    deck.tell(ENGINE, 590, step("st-2"), NodeFact::MaySleep(1));
+    deck.advance(599);
+    assert!(shown(&mut deck).contains("the record itself still says pending."), "{}", shown(&mut deck));
+}
+
+#[test]
 fn tokens_that_nobody_told_are_not_nought() {
     let mut deck = fleet();
     assert_eq!(deck.tokens(60)[0].to_string(), "Nobody told what it spent.");
@@ -170,6 +184,29 @@ fn how_full_a_context_is_stands_where_no_budget_is_set() {
         deck.tell(ENGINE, 501, step("st-1"), NodeFact::Filled(context));
         assert_eq!(deck.tokens(60)[0].to_string(), format!("1.1K tokens  {shown}"));
     }
+}
+
+#[test]
+fn what_is_gone_of_a_providers_limits_stands_beside_the_model_until_they_begin_anew() {
+    let mut deck = fleet();
+    let now = now().millis() / 1000;
+    let limits = json!({
+        "five_hour": {"used_percentage": 7.000_000_000_000_001, "resets_at": now + 2 * 3600},
+        "opus_only": {"used_percentage": 99, "resets_at": now - 1},
+        "seven_day": {"used_percentage": 92, "resets_at": now + 3 * 24 * 3600},
+    });
+    let extra = serde_json::Map::from_iter([("rate_limits".to_owned(), limits)]);
+    deck.tell(
+        ENGINE,
+        501,
+        step("st-1"),
+        NodeFact::HandedOff(Box::new(Handoff { extra, ..Handoff::default() })),
+    );
+    deck.used(500, step("st-1"), "m", tokens(900, 200, 0, None), None);
+    deck.select(&step("st-1"));
+    let text: Vec<String> = deck.tokens(90).iter().map(ToString::to_string).collect();
+    let shown = "5h limit 7%, anew in ~2h  7d limit 92%, anew in ~3d";
+    assert!(text.last().unwrap().ends_with(shown), "{text:?}");
 }
 
 #[test]

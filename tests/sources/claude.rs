@@ -8,7 +8,7 @@ use quarterdeck::model::status::StatusWord;
 use quarterdeck::source::trails::tool::Scope;
 use rstest::rstest;
 
-use crate::world::{Followed, Home};
+use crate::world::{Followed, Home, now};
 
 #[rstest]
 #[case("nested")]
@@ -203,4 +203,138 @@ fn a_message_in_the_fast_mode_costs_what_that_costs() {
         let cost = model.get(session).unwrap().own_spend().cost;
         assert_eq!(cost.dollars(), 8.0 + 4.0 + (40.0 + 20.0) / 1e6);
     }
+}
+
+/// A home with sessions of one folder, of which each asked something and waits for an answer, and where this test's
+/// own process is the one that works.
+#[cfg(target_os = "linux")]
+struct Desk(Home);
+
+#[cfg(target_os = "linux")]
+impl Desk {
+    const FOLDER: &str = "projects/-home-ann-shop";
+
+    fn new() -> Self {
+        Self(Home::empty())
+    }
+
+    /// Writes a session that began at a minute after eight, with these words, and was not written to since.
+    fn session(&self, id: &str, minute: u32, words: &str) {
+        let time = format!("2026-11-16T08:{minute:02}:00Z");
+        let line = format!(
+            r#"{{"type":"user","uuid":"{id}-1","sessionId":"{id}","timestamp":"{time}","cwd":"/home/ann/shop","message":{{"role":"user","content":"{words}"}}}}
+"#
+        );
+        let path = format!("{}/{id}.jsonl", Self::FOLDER);
+        self.0.write(&path, line.as_bytes());
+        self.written(id, minute);
+    }
+
+    fn written(&self, id: &str, minute: u32) {
+        let at = now().minus(std::time::Duration::from_mins(u64::from(10 - minute)));
+        let at = std::time::UNIX_EPOCH + std::time::Duration::from_millis(at.millis().try_into().unwrap());
+        let path = self.0.path(format!("{}/{id}.jsonl", Self::FOLDER));
+        std::fs::File::options().append(true).open(path).unwrap().set_modified(at).unwrap();
+    }
+
+    /// Lists the process of this test as the one that works on a session, since a minute after eight.
+    fn list(&self, session: &str, minute: u32) {
+        let (pid, began) =
+            (std::process::id(), now().minus(std::time::Duration::from_mins(u64::from(10 - minute))));
+        let entry = format!(
+            r#"{{"pid":{pid},"sessionId":"{session}","cwd":"/home/ann/shop","startedAt":{}}}"#,
+            began.millis()
+        );
+        self.0.write(format!("sessions/{pid}.json"), entry.as_bytes());
+    }
+}
+
+/// Returns which of these sessions has a process, by what is known of it.
+#[cfg(target_os = "linux")]
+fn with_process<'a>(followed: &Followed, ids: &[&'a str]) -> Vec<&'a str> {
+    let has = |id: &&&str| {
+        let key = NodeKey::CliSession("claude".into(), (**id).into());
+        let node = followed.model.get(followed.model.find(&key).unwrap()).unwrap();
+        node.keys.iter().any(|key| matches!(key, NodeKey::Process(..)))
+    };
+    ids.iter().filter(has).copied().collect()
+}
+
+#[cfg(target_os = "linux")]
+const CLEAR: &str = "<command-name>/clear</command-name>\\n<command-message>clear</command-message>";
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_crashed_process_of_a_session_hides_none_that_took_it_up_again() {
+    let desk = Desk::new();
+    desk.session("one", 1, "Mend it.");
+    desk.list("one", 0);
+    // In whichever order a folder is listed: none of these numbers is anybody's.
+    for pid in 4_294_967_200u32..4_294_967_240 {
+        desk.0.write(format!("sessions/{pid}.json"), br#"{"sessionId":"one"}"#);
+    }
+    let followed = desk.0.follow();
+    assert_eq!(with_process(&followed, &["one"]), ["one"]);
+    assert!(followed.shape().contains(r#""Mend it." running"#), "{}", followed.shape());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_person_who_goes_back_to_another_session_in_the_same_process_has_two_sessions() {
+    let desk = Desk::new();
+    desk.session("one", 1, "Mend it.");
+    desk.session("two", 2, "Build it.");
+    desk.list("one", 0);
+    let mut followed = desk.0.follow();
+    assert_eq!(with_process(&followed, &["one", "two"]), ["one"]);
+    desk.list("two", 0);
+    followed.look();
+    assert_eq!(followed.model.roots().count(), 2, "{}", followed.shape());
+    assert_eq!(with_process(&followed, &["one", "two"]), ["two"]);
+    assert!(followed.shape().contains(r#""Build it." running"#), "{}", followed.shape());
+    assert!(followed.shape().contains(r#""Mend it." stale"#), "{}", followed.shape());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_session_that_was_begun_afresh_in_a_process_has_that_process() {
+    let desk = Desk::new();
+    desk.session("before", 0, CLEAR);
+    desk.session("one", 2, "Mend it.");
+    desk.list("one", 1);
+    let all = ["before", "one", "asked", "two"];
+    let mut followed = desk.0.follow();
+    // Folders are listed anew after a while.
+    let later = |followed: &mut Followed| {
+        followed.now = followed.now.plus(std::time::Duration::from_mins(2));
+        followed.look();
+    };
+    assert_eq!(with_process(&followed, &all[..2]), ["one"]);
+    // Somebody asks something in the same folder, without a process that is still there; then the person clears.
+    desk.session("asked", 3, "What is it?");
+    later(&mut followed);
+    assert_eq!(with_process(&followed, &all[..3]), ["one"]);
+    desk.0.write(format!("{}/two.jsonl", Desk::FOLDER), b"");
+    later(&mut followed);
+    desk.session("two", 4, CLEAR);
+    later(&mut followed);
+    assert_eq!(with_process(&followed, &all), ["two"]);
+    // The person goes back: the list says nothing of it, but the old session goes on.
+    desk.written("one", 6);
+    later(&mut followed);
+    assert_eq!(with_process(&followed, &all), ["one"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn of_two_processes_in_a_folder_nobody_knows_which_began_afresh() {
+    let desk = Desk::new();
+    desk.session("one", 2, "Mend it.");
+    desk.session("other", 2, "Build it.");
+    desk.session("two", 4, CLEAR);
+    desk.list("one", 1);
+    let parent = std::os::unix::process::parent_id();
+    let entry = r#"{"sessionId":"other","cwd":"/home/ann/shop"}"#;
+    desk.0.write(format!("sessions/{parent}.json"), entry.as_bytes());
+    assert_eq!(with_process(&desk.0.follow(), &["one", "other", "two"]), ["one", "other"]);
 }

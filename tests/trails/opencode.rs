@@ -84,7 +84,12 @@ fn feed(data: &Path, scope: Scope) -> OpenCode {
 
 /// Asks a feed until it has nothing more to tell, a minute after everything.
 fn drain(feed: &mut OpenCode, model: &mut Model) {
-    let now = Stamp::from_millis(BEGAN + 60_000);
+    drain_at(feed, model, 60_000);
+}
+
+/// Asks a feed until it has nothing more to tell, so many milliseconds after the beginning.
+fn drain_at(feed: &mut OpenCode, model: &mut Model, after: i64) {
+    let now = Stamp::from_millis(BEGAN + after);
     loop {
         let batch = feed.poll(now);
         let _ = model.apply_all(batch.facts);
@@ -206,6 +211,28 @@ fn a_run_that_was_killed_is_stale_and_one_that_was_aborted_or_failed_says_so() {
     assert_eq!(status("ses_aborted").word(), StatusWord::Cancelled);
     assert_eq!(status("ses_failed").word(), StatusWord::Failed);
     assert!(format!("{:?}", status("ses_failed")).contains("APIError: out of money"));
+}
+
+#[test]
+fn a_run_that_was_killed_a_day_ago_is_over_until_it_is_taken_up_again() {
+    const DAY: i64 = 24 * 3_600_000;
+    let deck = Deck::new();
+    deck.session("ses_killed", None, "Killed", "build", 0);
+    deck.message("msg_1", "ses_killed", &said(10, None, None, [0; 4], 0.0));
+    let (mut feed, mut model) = (deck.feed(Scope::All), Model::default());
+    let status = |model: &Model| model.get(model.find(&key("ses_killed")).unwrap()).unwrap().status.clone();
+    drain_at(&mut feed, &mut model, DAY);
+    assert_eq!(status(&model).word(), StatusWord::Stale);
+    drain_at(&mut feed, &mut model, DAY + 60_000);
+    assert_eq!(status(&model).word(), StatusWord::Cancelled);
+    assert!(status(&model).why().unwrap().contains("no process of it is known"));
+    deck.message("msg_2", "ses_killed", &user(DAY + 90_000));
+    drain_at(&mut feed, &mut model, DAY + 100_000);
+    assert_eq!(status(&model).word(), StatusWord::Running);
+    // Whoever looks for the first time after so long sees the same.
+    let mut later = Model::default();
+    drain_at(&mut deck.feed(Scope::All), &mut later, 9 * DAY);
+    assert_eq!(status(&later).word(), StatusWord::Cancelled);
 }
 
 #[test]
@@ -394,6 +421,13 @@ fn the_files_of_an_older_version_say_the_same() {
     let done = said(30, Some(800), Some("stop"), [900, 40, 20, 3000], 0.0045);
     write("message/ses_b/msg_3.json", &with_ids(done, "msg_3", "ses_b"));
     write("part/msg_3/prt_3.json", &text("Part A done."));
+    let killed = |after| {
+        let (mut feed, mut model) = (feed(home.path(), Scope::All), Model::default());
+        drain_at(&mut feed, &mut model, after);
+        model.get(model.find(&key("ses_a")).unwrap()).unwrap().status.word()
+    };
+    assert_eq!(killed(3_600_000), StatusWord::Stale);
+    assert_eq!(killed(25 * 3_600_000), StatusWord::Cancelled);
     let (mut feed, mut model) = (feed(home.path(), Scope::All), Model::default());
     drain(&mut feed, &mut model);
     let closed = said(10, Some(900), Some("stop"), [600, 90, 30, 5000], 0.0051);

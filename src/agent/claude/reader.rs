@@ -17,6 +17,7 @@ use super::spawns::{Spawns, status};
 use crate::agent::lines::Line;
 use crate::agent::skim::Raw;
 use crate::agent::trail::{Beside, Lasts, Process, RECENT, Said, Trail, rank};
+use crate::model::ALIVE_MAY_SLEEP;
 use crate::model::fact::{Action, Clock, Description, NodeFact, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::key::{Keys, NodeKey};
@@ -26,8 +27,6 @@ use crate::model::time::Stamp;
 
 /// So long an unfinished turn without a known process may be silent: a model thinks, and tools run, for minutes.
 const MAY_SLEEP: Duration = Duration::from_mins(5);
-/// So long where the process is known to run: a tool may take a night.
-const MAY_SLEEP_ALIVE: Duration = Duration::from_hours(24 * 7);
 /// What was left unfinished so long ago, with no process, is over: nobody needs to be told every day.
 const ABANDONED: Duration = Duration::from_hours(24);
 /// An answer is kept so far: the whole is in the transcript.
@@ -379,8 +378,8 @@ impl Trail for Reader {
             rank(moment(self.state.first), moment(self.state.last), &keys, beside, say);
         }
         let alive = matches!(beside.process, Process::Alive { .. });
-        let may_sleep = if alive { MAY_SLEEP_ALIVE } else { MAY_SLEEP };
-        let millis = u64::try_from(may_sleep.as_millis()).unwrap_or(u64::MAX);
+        let unknown = u64::try_from(MAY_SLEEP.as_millis()).unwrap_or(u64::MAX);
+        let millis = if alive { ALIVE_MAY_SLEEP } else { unknown };
         say.push(Said::of(None, keys.clone(), NodeFact::MaySleep(millis)));
         let last = self.state.last.map(Stamp::from_millis);
         say.push(Said::of(last, keys, self.stands(beside, alive)));

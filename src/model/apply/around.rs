@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::Told;
+use super::patience::patience_of;
 use crate::model::advance::Alarm;
 use crate::model::anomaly::Misfit;
 use crate::model::command::{CommandFact, Receipt, ReceiptState};
@@ -44,6 +45,11 @@ impl Model {
 
     /// What a source is decides how far it is believed: looks again at all that it claimed before.
     fn trust_anew(&mut self, id: SourceId, delta: &mut Delta) {
+        let is_patient = |node: &Node| patience_of(node).iter().any(|(source, _)| *source == id);
+        let patient: Vec<_> = self.nodes().filter(|(_, node)| is_patient(node)).map(|(ix, _)| ix).collect();
+        for ix in patient {
+            self.weigh_patience(ix, delta);
+        }
         let claims = |node: &Node| node.claims.iter().any(|claim| claim.source == id);
         let claimed: Vec<_> = self.nodes().filter(|(_, node)| claims(node)).map(|(ix, _)| ix).collect();
         for ix in claimed {

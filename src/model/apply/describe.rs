@@ -118,12 +118,18 @@ impl Model {
     }
 
     pub(super) fn run_as(&mut self, ix: NodeIx, mut running: Box<Running>, delta: &mut Delta) {
+        let known = self.get(ix).and_then(Node::more).and_then(|more| more.running.as_deref());
+        let is_other = |known: &Running| (known.pid, known.start) != (running.pid, running.start);
+        if !running.is_alive && known.is_some_and(|known| known.is_alive && is_other(known)) {
+            // One of two that worked on it has ended.
+            return;
+        }
+        let is_news = known.is_none_or(|known| known.is_alive != running.is_alive);
         running.command = text::line(&running.command);
         self.change_more(ix, delta, |more| set(&mut more.running, Some(running)));
-        // Whether its process is there decides how long it may be silent.
-        if let Some(told) = self.get(ix).map(|node| node.status.as_told()) {
-            self.set_status(ix, told, delta);
-            self.set_alarm(ix);
+        // Whether its process is there decides how long it, and what works inside of it, may be silent.
+        if is_news {
+            self.look_at_silence_below(ix, delta);
         }
     }
 

@@ -4,13 +4,14 @@ use super::Told;
 use crate::model::anomaly::Misfit;
 use crate::model::delta::Delta;
 use crate::model::key::{Keys, NodeKey};
-use crate::model::node::{Node, NodeKind, push_tight};
+use crate::model::node::{Node, NodeKind, Running, push_tight};
 use crate::model::ripe::delegation_id;
 use crate::model::{Model, NodeIx};
 
 impl Model {
     /// Returns the node that has these keys; afterwards it has all of them that it can have.
     pub(super) fn resolve(&mut self, keys: &Keys, told: Told, delta: &mut Delta) -> NodeIx {
+        let process = self.release_process(keys, delta);
         let mut ix = match self.find(&keys.first) {
             Some(ix) => ix,
             // Where another key is known, that node gets this key too.
@@ -25,10 +26,37 @@ impl Model {
         for key in &keys.more {
             ix = self.add_key(ix, key, told, delta).unwrap_or(ix);
         }
+        if let Some(process) = process {
+            self.run_as(ix, process, delta);
+        }
         if let Some(node) = self.nodes.get_mut(ix) {
             node.heard_of(told.by);
         }
         ix
+    }
+
+    /// Takes a process away from the session that it worked on until now, if it is said to work on another one of the
+    /// same tool: a person may go back to an older session, or begin a new one, in the same process. A session that is
+    /// an engine's is its work whatever else the process works on, and keeps it.
+    fn release_process(&mut self, keys: &Keys, delta: &mut Delta) -> Option<Box<Running>> {
+        let (ix, process) = keys.iter().find_map(|key| {
+            let ix = self.find(key).filter(|_| matches!(key, NodeKey::Process(..)))?;
+            let own = &self.get(ix)?.keys;
+            let is_engines = own.iter().any(NodeKey::is_engines);
+            let session = |key: &NodeKey| matches!(key, NodeKey::CliSession(..));
+            let is_left = |now: &NodeKey| own.iter().any(|it| session(it) && it.is_of_same_tool(now));
+            let mut named = keys.iter().filter(|key| session(key)).peekable();
+            let is_other = named.peek().is_some() && named.all(|now| !own.contains(now) && is_left(now));
+            (is_other && !is_engines).then(|| (ix, key.clone()))
+        })?;
+        self.by_key.remove(&process, ix);
+        let node = self.nodes.get_mut(ix)?;
+        node.keys.retain(|key| *key != process);
+        let is_it = |running: &mut Box<Running>| running.key() == process;
+        let running = node.more.as_mut().and_then(|more| more.running.take_if(is_it));
+        delta.touch(ix);
+        self.forget_process(ix, delta);
+        running
     }
 
     fn create(&mut self, key: &NodeKey, told: Told, delta: &mut Delta) -> NodeIx {

@@ -17,6 +17,7 @@ impl Model {
             self.misfit_of(Misfit::Identity, one, &what, told, delta);
             return None;
         }
+        let lived = [self.lives_at_or_above(one), self.lives_at_or_above(two)];
         let (keep, gone) = self.elder(one, two)?;
         let before = self.get(gone)?;
         let (parent, parent_by) = (before.parent, before.parent_by);
@@ -31,6 +32,9 @@ impl Model {
         self.absorb(keep, gone, *node, delta);
         self.settle_parent(keep, (parent, parent_by), told, delta);
         self.believe(keep, delta);
+        if lived.contains(&!self.lives_at_or_above(keep)) {
+            self.look_at_silence_below(keep, delta);
+        }
         if let Some(at) = self.get(keep).and_then(|node| node.clocks.last_sign) {
             self.sign_above(keep, at, delta);
         }
@@ -56,6 +60,7 @@ impl Model {
         for key in &gone.keys {
             self.by_key.moved(key, was, keep);
         }
+        self.join_patience(keep, &gone, delta);
         for entry in gone.spent {
             self.book_joined(keep, entry, delta);
         }
@@ -146,7 +151,6 @@ fn absorb_clocks(mine: &mut Clocks, other: &Clocks) {
     fill(&mut mine.since, other.since);
     fill(&mut mine.accept_by, other.accept_by);
     fill(&mut mine.finish_by, other.finish_by);
-    fill(&mut mine.may_sleep, other.may_sleep);
 }
 
 fn absorb_more(mine: &mut More, other: More) {
@@ -160,7 +164,12 @@ fn absorb_more(mine: &mut More, other: More) {
     fill(&mut mine.tree, other.tree);
     fill(&mut mine.command, other.command);
     fill(&mut mine.budget, other.budget);
-    fill(&mut mine.running, other.running);
+    if other.running.as_ref().is_some_and(|process| process.is_alive) {
+        // What is there says more than what was there once.
+        mine.running = other.running;
+    } else {
+        fill(&mut mine.running, other.running);
+    }
     fill(&mut mine.context, other.context);
     if mine.path.is_empty() {
         mine.path = other.path;

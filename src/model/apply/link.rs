@@ -33,10 +33,14 @@ impl Model {
             self.misfit_of(Misfit::SecondParent, ix, &what, told, delta);
             return;
         }
+        let lived = now.is_some_and(|above| self.lives_at_or_above(above));
         self.detach(ix, delta);
         self.attach(ix, Some(parent), delta);
         if let Some(node) = self.nodes.get_mut(ix) {
             node.parent_by = by;
+        }
+        if self.lives_at_or_above(parent) != lived {
+            self.look_at_silence_below(ix, delta);
         }
         delta.moved.push(ix);
     }

@@ -1,7 +1,8 @@
 //! Nodes that are gone: archived, deleted by their owner, or void because their source starts over.
 
 use crate::model::delta::Delta;
-use crate::model::key::{Keys, SourceId};
+use crate::model::key::{Keys, SourceId, SourceKind};
+use crate::model::node::Node;
 use crate::model::{Model, NodeIx};
 
 /// Whether a node is still known once one source took back what it told.
@@ -39,10 +40,24 @@ impl Model {
                 node.first_source = node.other_sources.remove(0);
             }
         }
+        self.may_sleep(ix, source, None, delta);
         if lost_claim {
             self.believe(ix, delta);
         }
         known
+    }
+
+    /// Takes back what the system's list of processes told of a node whose process works for another one now.
+    pub(super) fn forget_process(&mut self, ix: NodeIx, delta: &mut Delta) {
+        let sources = self.get(ix).map(Node::sources).unwrap_or_default();
+        for source in sources {
+            let is_system = self.kind_of(source) == SourceKind::Process;
+            if is_system && self.take_back(ix, source, delta) == Known::ByNobody {
+                self.remove_subtree(ix, delta);
+                return;
+            }
+        }
+        self.look_at_silence_below(ix, delta);
     }
 
     fn remove_subtree(&mut self, ix: NodeIx, delta: &mut Delta) {

@@ -72,7 +72,9 @@ impl Model {
             self.set_status(ix, Status::Unknown, delta);
             return;
         };
-        let fresh = node.status.as_told() != status;
+        // That it runs for another reason is no other state: it has run all the time.
+        let runs = |status: &Status| matches!(status, Status::Running { .. });
+        let fresh = node.status.as_told() != status && !(runs(&node.status) && runs(&status));
         if let Some(node) = self.nodes.get_mut(ix) {
             let clocks = &mut node.clocks;
             if fresh || clocks.since.is_none() {
@@ -180,8 +182,9 @@ impl Model {
             return false;
         }
         node.clocks.last_sign = Some(at);
-        if matches!(node.status, Status::Running { trouble: Some(Trouble::Silent { .. }) }) {
-            self.set_status(ix, Status::Running { trouble: None }, delta);
+        if matches!(node.status, Status::Running { trouble: Some(Trouble::Silent { .. }), .. }) {
+            let told = node.status.as_told();
+            self.set_status(ix, told, delta);
         }
         self.set_alarm(ix);
         true
@@ -202,18 +205,6 @@ impl Model {
         *slot = Some(at);
         delta.touch(ix);
         // What the old clocks made of the state no longer follows; the next advance tells anew.
-        let told = node.status.as_told();
-        self.set_status(ix, told, delta);
-        self.set_alarm(ix);
-    }
-
-    pub(super) fn may_sleep(&mut self, ix: NodeIx, millis: u64, delta: &mut Delta) {
-        let Some(node) = self.nodes.get_mut(ix) else { return };
-        if node.clocks.may_sleep == Some(millis) {
-            return;
-        }
-        node.clocks.may_sleep = Some(millis);
-        delta.touch(ix);
         let told = node.status.as_told();
         self.set_status(ix, told, delta);
         self.set_alarm(ix);

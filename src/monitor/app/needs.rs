@@ -86,8 +86,8 @@ impl Need {
             {
                 Some(Self::Failure)
             }
-            Status::Running { trouble: Some(Trouble::Overdue { .. }) } => Some(Self::Overdue),
-            Status::Running { trouble: Some(Trouble::Silent { .. }) } => Some(Self::Silence),
+            Status::Running { trouble: Some(Trouble::Overdue { .. }), .. } => Some(Self::Overdue),
+            Status::Running { trouble: Some(Trouble::Silent { .. }), .. } => Some(Self::Silence),
             Status::Unknown
             | Status::Queued
             | Status::Offered { .. }

@@ -68,7 +68,7 @@ impl Sessions {
 
 /// Returns whether a node is past its deadline and still runs.
 pub fn is_overdue(node: &Node) -> bool {
-    matches!(node.status, Status::Running { trouble: Some(Trouble::Overdue { .. }) })
+    matches!(node.status, Status::Running { trouble: Some(Trouble::Overdue { .. }), .. })
 }
 
 /// Returns whether a session of this node runs.

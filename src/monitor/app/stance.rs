@@ -74,9 +74,9 @@ impl Stance {
 /// Returns the word on screen for a state by itself.
 pub fn word_of(status: &Status) -> &'static str {
     let stance = match status {
-        Status::Running { trouble: Some(Trouble::Silent { .. }) } => Stance::Silent,
-        Status::Running { trouble: Some(Trouble::Overdue { .. }) } => Stance::Overdue,
-        Status::Running { trouble: None }
+        Status::Running { trouble: Some(Trouble::Silent { .. }), .. } => Stance::Silent,
+        Status::Running { trouble: Some(Trouble::Overdue { .. }), .. } => Stance::Overdue,
+        Status::Running { trouble: None, .. }
         | Status::Unknown
         | Status::Queued
         | Status::Offered { .. }
@@ -102,9 +102,11 @@ impl Own {
             return Some(Self::Asks);
         }
         match &node.status {
-            Status::Running { trouble: None } => (has_session(node) || is_alone(node)).then_some(Self::Works),
-            Status::Running { trouble: Some(Trouble::Overdue { .. }) } => Some(Self::Overdue),
-            Status::Running { trouble: Some(Trouble::Silent { .. }) }
+            Status::Running { trouble: None, .. } => {
+                (has_session(node) || is_alone(node)).then_some(Self::Works)
+            }
+            Status::Running { trouble: Some(Trouble::Overdue { .. }), .. } => Some(Self::Overdue),
+            Status::Running { trouble: Some(Trouble::Silent { .. }), .. }
             | Status::Unknown
             | Status::Queued
             | Status::Offered { .. }
@@ -192,9 +194,9 @@ impl Stances {
         match (&node.status, own) {
             (_, Some(Own::Asks)) => Stance::Asks,
             (_, Some(Own::Overdue)) => Stance::Overdue,
-            (Status::Running { trouble: Some(_) }, _) => Stance::Silent,
-            (Status::Running { trouble: None }, Some(Own::Works)) => Stance::Works,
-            (Status::Running { trouble: None }, _) => self.by_what_is_below(ix, node),
+            (Status::Running { trouble: Some(_), .. }, _) => Stance::Silent,
+            (Status::Running { trouble: None, .. }, Some(Own::Works)) => Stance::Works,
+            (Status::Running { trouble: None, .. }, _) => self.by_what_is_below(ix, node),
             // What is queued has begun nothing yet; a session has.
             (Status::Queued, _) if node.kind == NodeKind::Session && node.clocks.started.is_some() => {
                 Stance::Idle

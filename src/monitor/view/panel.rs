@@ -5,6 +5,7 @@ pub mod card;
 pub mod diff;
 pub mod events;
 pub mod handoff;
+mod limits;
 pub mod markdown;
 pub mod output;
 pub mod parts;

@@ -11,7 +11,7 @@ use crate::model::fact::{Clock, Description, NodeFact, Scope, UsageReport};
 use crate::model::handoff::Handoff;
 use crate::model::node::NodeKind;
 use crate::model::time::Stamp;
-use crate::model::usage::{Count, Tokens, Usd};
+use crate::model::usage::{Context, Count, Tokens, Usd};
 use crate::model::words::Field;
 use crate::source::loose::Loose;
 use crate::source::pages::Pages;
@@ -174,6 +174,9 @@ impl Session<'_> {
             let parts = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
             parts.into_iter().filter_map(|name| now.number(&[name])).fold(0, u64::saturating_add)
         });
+        if let Some(used) = in_context.filter(|used| *used > 0) {
+            leaf.say(NodeFact::Filled(Context { used, size: total("context_window_size") }));
+        }
         let mut tokens = Tokens::default();
         if input.is_some() && in_context.is_some() && input != in_context {
             tokens = input.map_or(tokens, |input| tokens.with(Count::Input, input));

@@ -6,13 +6,16 @@ use crate::model::fact::{Clock, Description, NodeFact};
 use crate::model::handoff::{Handoff, Outcome};
 use crate::model::key::{NodeKey, STEP_MARK};
 use crate::model::node::NodeKind;
+use crate::model::time::Stamp;
 use crate::model::words::Field;
 use crate::source::loose::{Loose, text};
 use crate::source::pages::Pages;
 use crate::source::sheet::Sheet;
 
-/// A worker tells of itself every few seconds while it works; a team's tasks may take their time.
+/// A worker tells of itself every few seconds while it works.
 const STALE: Duration = Duration::from_mins(5);
+/// A team and its tasks are written to only when something changes.
+const STALE_TASK: Duration = Duration::from_mins(30);
 
 /// Tells every team, its tasks and its workers.
 pub(super) fn read(pages: &Pages, sheet: &mut Sheet) {
@@ -20,7 +23,7 @@ pub(super) fn read(pages: &Pages, sheet: &mut Sheet) {
         let key = sheet.key(team);
         tell_team(pages, team, &key, sheet);
         for (number, task) in pages.objects(&format!("{team}/tasks/task-"), ".json") {
-            tell_task(task, number, team, sheet);
+            tell_task(pages, task, number, team, sheet);
         }
         for worker in pages.folders(&format!("{team}/workers/")) {
             tell_worker(pages, worker, team, sheet);
@@ -44,7 +47,10 @@ fn tell_team(pages: &Pages, team: &str, key: &NodeKey, sheet: &mut Sheet) {
         workspace: told(&["leader_cwd"]),
         ..Description::default()
     });
-    leaf.clock(Clock::Created, config.and_then(|config| config.stamp(&["created_at"])));
+    let created = config.and_then(|config| config.stamp(&["created_at"]));
+    leaf.clock(Clock::Created, created);
+    leaf.may_sleep(STALE_TASK);
+    leaf.sign(created, None);
     let phase = page("phase").and_then(|phase| phase.text(&["current_phase", "phase", "status"]));
     let (word, why) = match (page("shutdown"), phase) {
         (Some(order), _) => {
@@ -85,7 +91,27 @@ fn by_tasks(pages: &Pages, team: &str) -> &'static str {
     }
 }
 
-fn tell_task(task: Loose<'_>, number: &str, team: &str, sheet: &mut Sheet) {
+/// Returns when a worker last told of itself: by its status, and by its heartbeat.
+fn heard(pages: &Pages, worker: &str, team: &str) -> [Option<Stamp>; 2] {
+    let page = |name: &str| pages.object(&format!("{team}/workers/{worker}/{name}.json"));
+    let beat = ["last_turn_at", "lastPollAt", "timestamp", "updated_at"];
+    [
+        page("status").and_then(|status| status.stamp(&["updated_at"])),
+        page("heartbeat").and_then(|page| page.stamp(&beat)),
+    ]
+}
+
+/// Returns when whoever works on a task last told of itself.
+fn worked_on(pages: &Pages, number: &str, team: &str) -> Option<Stamp> {
+    let works = |worker: &&str| {
+        let status = pages.object(&format!("{team}/workers/{worker}/status.json"));
+        status.and_then(|status| status.text(&["current_task_id"])).as_deref() == Some(number)
+    };
+    let workers = pages.folders(&format!("{team}/workers/")).into_iter().filter(works);
+    workers.flat_map(|worker| heard(pages, worker, team)).flatten().max()
+}
+
+fn tell_task(pages: &Pages, task: Loose<'_>, number: &str, team: &str, sheet: &mut Sheet) {
     let (key, above) = (below(team, "task", number, sheet), sheet.key(team));
     let leaf = sheet.node(key, NodeKind::Subtask);
     leaf.under(above);
@@ -110,6 +136,10 @@ fn tell_task(task: Loose<'_>, number: &str, team: &str, sheet: &mut Sheet) {
     }
     leaf.clock(Clock::Created, task.stamp(&["created_at"]));
     leaf.clock(Clock::Ended, task.stamp(&["completed_at"]));
+    leaf.may_sleep(STALE_TASK);
+    let told = ["created_at", "claimed_at", "started_at", "updated_at", "completed_at"];
+    let told = told.into_iter().filter_map(|name| task.stamp(&[name])).max();
+    leaf.sign(told.max(worked_on(pages, number, team)), None);
     if let Some(summary) = task.any(&["result"]).and_then(text) {
         leaf.say(NodeFact::Returned(Box::new(Outcome { summary: Some(summary), ..Outcome::default() })));
     }
@@ -133,12 +163,7 @@ fn tell_worker(pages: &Pages, worker: &str, team: &str, sheet: &mut Sheet) {
         leaf.status(Field::Session, word, status.and_then(|status| status.text(&["reason"])));
     }
     leaf.may_sleep(STALE);
-    leaf.sign(
-        status.and_then(|status| status.stamp(&["updated_at"])),
-        task.map(|task| format!("works on task {task}")),
-    );
-    leaf.sign(
-        beat.and_then(|beat| beat.stamp(&["last_turn_at", "lastPollAt", "timestamp", "updated_at"])),
-        None,
-    );
+    let [by_status, by_beat] = heard(pages, worker, team);
+    leaf.sign(by_status, task.map(|task| format!("works on task {task}")));
+    leaf.sign(by_beat, None);
 }

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::agent::opencode::{self, MessageRow, PartRow, SessionRow};
-use crate::agent::trail::Said;
+use crate::agent::trail::{Process, Said, patience};
+use crate::model::fact::NodeFact;
 use crate::source::trails::tool::Scope;
 use crate::store::plain;
 
@@ -109,6 +110,9 @@ impl Files {
         }
         if self.is_news(path) {
             opencode::session(&row, say);
+            // As with the database: only silence tells that one was killed.
+            let patience = NodeFact::MaySleep(patience(Process::Unknown));
+            say.push(Said::of(None, opencode::key(&row.id), patience));
         }
         let folder = self.root.join("message").join(&row.id);
         let mut messages = list(&folder);

@@ -189,7 +189,7 @@ fn clocks(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, node: &Node, width:
 
 /// How long it may be silent, and how much of that is left.
 fn quiet(scene: &Scene<'_>, node: &Node) -> (String, Role) {
-    let Some(may) = node.clocks.may_sleep.map(Duration::from_millis) else {
+    let Some(may) = scene.model.patience(node).map(Duration::from_millis) else {
         return ("not set".into(), Role::Faint);
     };
     let silent = node.clocks.last_sign.map(|sign| scene.now.since(sign));

@@ -117,7 +117,7 @@ pub fn explain(
     log: Option<&Log>,
     now: Stamp,
 ) -> Option<Silence> {
-    let Status::Running { trouble } = &node.status else { return None };
+    let Status::Running { trouble, .. } = &node.status else { return None };
     let is_silent = matches!(trouble, Some(Trouble::Silent { .. }));
     let span = node.clocks.last_sign.map(|sign| now.since(sign));
     asks(node)

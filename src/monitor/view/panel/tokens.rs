@@ -13,6 +13,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use super::limits::limits;
 use super::parts::{bar, row};
 use super::tiers;
 use crate::model::NodeIx;
@@ -239,18 +240,20 @@ pub fn spark(bars: &[u64], ascii: bool) -> String {
         .collect()
 }
 
-/// The models: asked for, put in, ran; each only where it differs from the one before.
+/// The models: asked for, put in, ran, each only where it differs from the one before; and what may be used of them.
 fn models(scene: &Scene<'_>, node: &Node, width: usize) -> Option<Line<'static>> {
     let all = [&node.model.requested, &node.model.injected, &node.model.effective];
     let mut names: Vec<String> = all.into_iter().flatten().map(|name| clean::line(name).into()).collect();
     names.dedup();
+    let limits = limits(scene, node);
     if names.is_empty() {
-        return None;
+        return Some(row(limits, width)).filter(|line| !line.spans.is_empty());
     }
     let arrow = format!(" {} ", scene.sign("→", "->"));
     let names = names.join(&arrow);
     let Some(dearer) = tiers::dearer_of(node) else {
-        return Some(row(vec![span(names, scene.style(Role::Dim))], width));
+        let names = span(names, scene.style(Role::Dim));
+        return Some(row(std::iter::once(names).chain(limits).collect(), width));
     };
     // The sign stands first, so that it is there however narrow the panel is.
     let sign = format!("{} ", scene.sign("▲", "!"));
@@ -259,6 +262,7 @@ fn models(scene: &Scene<'_>, node: &Node, width: usize) -> Option<Line<'static>>
     let times =
         tiers::times(&node.model, node.agent.as_deref()).map(|times| format!(", about {times:.0} times"));
     pieces.push(span(format!("{}{}", dearer.words(), times.unwrap_or_default()), scene.style(Role::Warn)));
+    pieces.extend(limits);
     Some(row(pieces, width))
 }
 
