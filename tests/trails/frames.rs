@@ -234,7 +234,8 @@ fn document(home: &Path, len: usize) -> PathBuf {
     });
     let path = home.join(".gemini/tmp/shop/chats/session-2026-11-02T09-00-22222222.json");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(&path, chat.to_string()).unwrap();
+    // With the end of its line: what has none is read again by each start.
+    fs::write(&path, format!("{chat}\n")).unwrap();
     path
 }
 
