@@ -21,13 +21,13 @@ use tokio::sync::mpsc;
 
 use super::natives::Natives;
 use super::{Outcome, Place, ask, now, print, shown, working_folder};
-use crate::config::{Config, SIMULATED};
+use crate::config::{Config, find_program};
 use crate::model::fact::{About, Fact};
 use crate::model::key::SourceId;
 use crate::monitor::app::effect::{Effect, News};
 use crate::monitor::app::leave::last_tree;
 use crate::monitor::app::run::{self, App, Incoming, Leave};
-use crate::monitor::app::ui::{Project, Settings, Ui};
+use crate::monitor::app::ui::{Agents, Project, Settings, Ui};
 use crate::monitor::app::update::SETTINGS;
 use crate::monitor::input::keymap::Keymap;
 use crate::monitor::term::ground::{Ground, Sifted};
@@ -304,17 +304,16 @@ fn projects(watched: &[Watched]) -> BTreeMap<SourceId, Project> {
     named.iter().map(project).collect()
 }
 
-/// Returns the agents of a folder's project, and the one that needs no configuration.
-fn agents(folder: &StateFolder) -> Vec<String> {
+/// Returns whom work can be given to in a folder's project.
+fn agents(folder: &StateFolder) -> Agents {
     // A configuration that cannot be read is named when a task is handed over.
     let config = Config::of(&super::config::places(folder)).unwrap_or_default();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let is_there = |program: &str| find_program(program, &path).is_some();
     // A name that cannot be shown as it is could not be chosen by it.
-    let shown = config.agents.into_keys().filter(|name| *crate::model::text::line(name) == *name.as_str());
-    let mut names: Vec<String> = shown.collect();
-    if !names.iter().any(|name| name == SIMULATED) {
-        names.push(SIMULATED.into());
-    }
-    names
+    let can_be_shown = |name: &String| *crate::model::text::line(name) == *name.as_str();
+    let names = config.usable(is_there).into_iter().filter(can_be_shown).collect();
+    Agents { names, default: config.chosen(is_there).filter(can_be_shown) }
 }
 
 /// Makes the monitor.

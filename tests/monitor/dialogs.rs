@@ -287,7 +287,7 @@ fn broken() -> Deck {
         step("del-p", "st-2").titled("bad").runs_in("ses-2", 60).failed("3 tests fail"),
         step("del-p", "st-3").titled("worse").failed("no such file"),
     ]);
-    deck.app.ui.agents = vec!["coder".into(), "simulated".into()];
+    deck.app.ui.agents.names = vec!["coder".into(), "simulated".into()];
     deck
 }
 
@@ -370,7 +370,7 @@ fn a_proposal_is_taken_whole_by_one_key_and_with_changes_by_another() {
     );
     assert!(!deck.has_form());
     let mut deck = plan();
-    deck.app.ui.agents = vec!["coder".into(), "simulated".into()];
+    deck.app.ui.agents.names = vec!["coder".into(), "simulated".into()];
     deck.press("A space down e C-u").type_in("Two, but better").press("tab down enter");
     let text = deck.text(120, 40);
     assert!(text.contains("Two, but better  coder  changed"), "{text}");
