@@ -489,11 +489,31 @@ fn why_names_other_steps_by_their_titles() {
         step("del-a", "st-2").titled("Do").is("queued").after(&["st-1"]),
     ]);
     deck.press("G w");
-    assert!(deck.text(120, 40).contains("It comes after Plan (st-1)."), "{}", deck.text(120, 40));
+    let text = deck.text(120, 40);
+    assert!(text.contains("It comes after Plan (st-1), which is running."), "{text}");
     let Some(Effect::Explain { ticket, .. }) = deck.effects.last() else { panic!("{:?}", deck.effects) };
     let lines = vec!["del-a/st-2: waits for st-1; 5m of its time".into(), "del-a/st-1: runs".into()];
     deck.news(News::Explained { ticket: *ticket, lines });
     let text = deck.text(120, 40);
-    assert!(text.contains("│ waits for Plan (st-1); 5m of its time"), "{text}");
-    assert!(text.contains("│ Plan (st-1): runs"), "{text}");
+    assert!(text.contains("│ Waits for Plan (st-1); 5m of its time."), "{text}");
+    assert!(text.contains("│ Plan (st-1): runs."), "{text}");
+}
+
+#[test]
+fn why_says_once_what_a_step_waits_for_and_that_it_is_the_person() {
+    let mut deck = Deck::of([
+        delegation("del-a").titled("a").is("running"),
+        step("del-a", "st-1").titled("Plan").is("running").asks("q-1", "May I?"),
+        step("del-a", "st-2").titled("Do").is("queued").after(&["st-1"]),
+    ]);
+    deck.press("G w");
+    let Some(Effect::Explain { ticket, .. }) = deck.effects.last() else { panic!("{:?}", deck.effects) };
+    let lines = vec!["del-a/st-2: waits for st-1".into()];
+    deck.news(News::Explained { ticket: *ticket, lines });
+    let text = deck.text(120, 40);
+    assert!(text.contains("It comes after Plan (st-1), which waits for you."), "{text}");
+    assert!(!text.contains("Waits for") && !text.contains("aits for Plan (st-1)"), "{text}");
+    let asks = deck.press("esc k w").text(120, 40);
+    assert!(asks.contains("It waits for you"), "{asks}");
+    assert!(asks.contains("It asks: May I?"), "{asks}");
 }
