@@ -246,8 +246,11 @@ impl Config {
 
     fn find(&self, name: Option<&str>) -> Result<AgentConfig, String> {
         let Some(name) = name.map(str::to_owned).or_else(|| self.default_name()) else {
+            let programs: Vec<&str> = FOUND_BY_NAME.into_iter().filter_map(Kind::program).collect();
             return Err(format!(
-                "No agent was named, and {FILE} has no default-agent.\nName one with --agent."
+                "No agent was named, none is the default, and none of {} is found on PATH.\n\
+                 Name one with --agent ({SIMULATED} needs no program), or set default-agent in {FILE}.",
+                programs.join(", ")
             ));
         };
         let by_name = || Kind::named(&name).map(AgentConfig::of_kind);
