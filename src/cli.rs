@@ -44,6 +44,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::model::Model;
 use crate::model::command::Verb;
 use crate::model::time::Stamp;
+use crate::monitor::view::text::wrap_line;
 use crate::source::feed::Feed;
 use crate::store::folder::StateFolder;
 use crate::store::plain;
@@ -83,7 +84,8 @@ enum Command {
     Status(status::Status),
     /// Set the hook, the commands and the settings up in this project; or take them out again.
     Init(init::Init),
-    /// Check the state folder and say what is found; exit code 1 where something is wrong.
+    /// Say what is wrong in the state folder and the settings, and what is around them: engine, agents, hooks, terminal,
+    /// prices; exit code 1 where something is wrong.
     Doctor(doctor::Doctor),
     /// Make up a state folder of any size, for tests, benches and pictures.
     #[command(hide = true)]
@@ -371,6 +373,16 @@ fn terminal_width() -> usize {
         Some(Ok((columns, _))) if columns > 0 => usize::from(columns),
         Some(_) | None => usize::MAX,
     }
+}
+
+/// Puts lines under one another behind a head, wrapped at words where the terminal is narrow.
+fn hanging<'l>(head: &str, lines: impl Iterator<Item = &'l str>, wide: usize) -> String {
+    /// Less room than this cannot be read, and is not made.
+    const NARROWEST: usize = 20;
+    let indent = crate::report::cells::width(head);
+    let room = wide.saturating_sub(indent).max(NARROWEST);
+    let lines: Vec<String> = lines.flat_map(|line| wrap_line(line, room)).collect();
+    format!("{head}{}\n", lines.join(&format!("\n{}", " ".repeat(indent))))
 }
 
 /// Says what went wrong on standard error.

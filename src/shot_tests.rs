@@ -92,6 +92,18 @@ fn svg_pins_runs_to_whole_cells() {
 }
 
 #[test]
+fn svg_pins_what_stands_in_columns_column_by_column() {
+    let mut buffer = blank(20, 1);
+    buffer.set_string(0, 0, "one two   $0.02", Style::new());
+    let mut paint = Paint::of(&midnight());
+    (paint.font_size, paint.padding) = (20, 9);
+    let picture = svg(&buffer, &paint);
+    assert!(picture.contains(">one two</text>"), "{picture}");
+    assert!(picture.contains("<text x=\"130\""), "{picture}");
+    assert!(picture.contains(">$0.02</text>"), "{picture}");
+}
+
+#[test]
 fn svg_merges_equal_backgrounds_into_one_rectangle() {
     let mut buffer = blank(20, 5);
     buffer.set_style(Rect::new(2, 1, 6, 3), Style::new().bg(Color::Blue));

@@ -171,6 +171,51 @@ fn the_doctor_says_in_plain_words_what_is_around_a_project_with_or_without_a_fol
 }
 
 #[test]
+fn the_doctor_names_what_is_odd_in_settings_themes_and_keys() {
+    let folder = project();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write("quarterdeck.toml", "mode = \"sugest\"\n\n[limits]\nmax-depht = 3\n");
+    write(".quarterdeck/themes/mine.toml", "inherits = \"nosuch\"\n");
+    write(".config/quarterdeck/keys.toml", "[normal]\nfly = \"z\"\n");
+    let found = run(folder.path(), &["doctor"]);
+    for part in ["note  quarterdeck.toml:1: ", "sugest", "maxDepht", "nosuch", "mine.toml: ", "keys.toml: "] {
+        assert!(found.contains(part), "{part:?} is not in\n{found}");
+    }
+    assert!(!found.contains("all is well") && found.ends_with("[exit code 0]"), "{found}");
+    write("quarterdeck.toml", "mode = \n");
+    for folder in [folder.path(), without_folder(&folder).path()] {
+        let found = run(folder, &["doctor"]);
+        assert!(found.contains("WRONG quarterdeck.toml:1: "), "{found}");
+        assert!(found.ends_with("[exit code 1]"), "{found}");
+    }
+    assert!(run(folder.path(), &["doctor", "--folder-only"]).contains("all is well"));
+}
+
+/// A project with the settings of another one, and no state folder.
+fn without_folder(other: &tempfile::TempDir) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(other.path().join("quarterdeck.toml"), folder.path().join("quarterdeck.toml")).unwrap();
+    folder
+}
+
+#[test]
+fn a_theme_that_is_not_there_is_refused_with_those_that_are() {
+    let folder = project();
+    let themes = folder.path().join(".quarterdeck/themes");
+    fs::create_dir_all(&themes).unwrap();
+    fs::write(themes.join("mine.toml"), "inherits = \"paper\"\n").unwrap();
+    let refused = run(folder.path(), &["--plain", "--theme", "nosuch"]);
+    assert!(refused.starts_with("error: there is no theme \"nosuch\"."), "{refused}");
+    for part in ["midnight", "paper", "mine", "[exit code 1]"] {
+        assert!(refused.contains(part), "{part:?} is not in\n{refused}");
+    }
+}
+
+#[test]
 fn the_doctor_finds_nothing_wrong_with_a_whole_folder() {
     let folder = project();
     assert_snapshot!(run(folder.path(), &["doctor", "--folder-only"]), @r"
@@ -460,7 +505,9 @@ fn a_set_up_is_shown_first_done_once_and_taken_out_to_the_last_byte() {
     assert!(with.contains_key(&folder.path().join(".opencode/agents/executor.md")));
     let again = run(folder.path(), &["init", "--yes", "--deploy-agents"]);
     assert_eq!(again, "Everything is set up already.\n[exit code 0]");
-    assert!(run(folder.path(), &["doctor"]).contains("Claude Code calls it, by .claude/settings.json"));
+    let doctor = run(folder.path(), &["doctor"]);
+    assert!(doctor.contains("Claude Code calls it, by .claude/settings.json"), "{doctor}");
+    assert!(doctor.contains("Codex calls it, by "), "{doctor}");
     let out = run(folder.path(), &["init", "--uninstall", "--yes"]);
     assert!(out.ends_with("Taken out.\n[exit code 0]"), "{out}");
     assert_eq!(files(folder.path()), before);

@@ -240,3 +240,17 @@ fn every_page_is_in_the_index() {
         assert!(name == "README.md" || linked.contains(name.as_str()), "docs/README.md does not name {name}");
     }
 }
+
+#[test]
+fn the_versions_of_agents_are_those_that_the_tests_install() {
+    let install = read(&root().join("tests/real/install"));
+    let page = read(&root().join("docs/agents.md"));
+    let packages = install.split_whitespace().filter(|word| word.contains('@') && !word.contains('$'));
+    let versions = packages.filter_map(|word| Some(word.rsplit_once('@')?.1));
+    let versions: Vec<&str> = versions.filter(|one| one.starts_with(|c: char| c.is_ascii_digit())).collect();
+    assert_eq!(versions.len(), 4, "{versions:?}");
+    let table = page.split("<!-- versions").nth(1).unwrap().split("<!-- /versions").next().unwrap();
+    for version in versions {
+        assert!(table.contains(&format!("| {version} |")), "{version} is not in docs/agents.md");
+    }
+}

@@ -107,6 +107,7 @@ impl Evidence {
     pub fn told(&self, (status, error): Verdict) -> Entry {
         let error = error.map(|error| match self.unknown {
             0 => error,
+            1 => format!("{error}\n(1 line of its stream is unknown to this version.)"),
             count => format!("{error}\n({count} lines of its stream are unknown to this version.)"),
         });
         Entry::Ended { status, error }

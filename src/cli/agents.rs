@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::Read;
+use std::iter::once;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -9,7 +10,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use serde::Serialize;
 
-use super::{Outcome, Place, print, working_folder};
+use super::config::places;
+use super::{Outcome, Place, hanging, print, working_folder};
 use crate::agent::config::{AgentConfig, Kind};
 use crate::agent::kind::{Abilities, FOUND_BY_NAME};
 use crate::config::{Config, SIMULATED, find_program};
@@ -23,6 +25,7 @@ const LONGEST: u64 = 4096;
 
 #[derive(Debug, Args)]
 pub(super) struct Agents {
+    /// Print it as JSON, for scripts.
     #[arg(long)]
     json: bool,
 }
@@ -59,13 +62,13 @@ struct Can {
 impl Agents {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let folder = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
-        let config = Config::read(folder.project())?;
+        let config = Config::of(&places(&folder))?;
         let path = std::env::var("PATH").unwrap_or_default();
         let listed = list(&config, &path);
         if self.json {
             print(&format!("{}\n", serde_json::to_string_pretty(&listed)?))?;
         } else {
-            print(&table(&listed))?;
+            print(&table(&listed, super::terminal_width()))?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -142,29 +145,31 @@ fn version(program: &Path) -> Option<String> {
     said.lines().next().map(|line| text::line(line.trim()).into()).filter(|line: &String| !line.is_empty())
 }
 
-fn table(listed: &[Listed]) -> String {
+fn table(listed: &[Listed], wide: usize) -> String {
     let mut table = String::new();
     for agent in listed {
         let sign = if agent.is_ready { "●" } else { "○" };
         let default = if agent.is_default { ", default" } else { "" };
         let version = agent.version.as_deref().map_or_else(String::new, |version| format!("  {version}"));
         let _ = writeln!(table, "{sign} {} ({}{default}){version}", text::line(&agent.name), agent.kind);
+        let mut say =
+            |what: &str, said: &str| table.push_str(&hanging(&format!("    {what} "), once(said), wide));
         if let Some(why) = &agent.why_not {
-            let _ = writeln!(table, "    not usable: {}", text::line(why));
+            say("not usable:", &text::line(why));
             continue;
         }
         if let Some(program) = &agent.program {
-            let _ = writeln!(table, "    runs {}", text::line(&program.display().to_string()));
+            say("runs", &text::line(&program.display().to_string()));
         }
         let (can, cannot): (Vec<_>, Vec<_>) = words(&agent.can).into_iter().partition(|(able, _)| *able);
         let list =
             |words: Vec<(bool, &str)>| words.into_iter().map(|(_, word)| word).collect::<Vec<_>>().join(", ");
-        let _ = writeln!(table, "    can {}", list(can));
+        say("can", &list(can));
         if !cannot.is_empty() {
-            let _ = writeln!(table, "    cannot {}", list(cannot));
+            say("cannot", &list(cannot));
         }
         if agent.kind == Kind::Acp.as_str() {
-            let _ = writeln!(table, "    as far as it takes that: it says so when it is greeted");
+            say("as far as it takes that:", "it says so when it is greeted");
         }
     }
     table

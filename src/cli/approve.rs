@@ -69,6 +69,7 @@ impl Approve {
 pub(super) struct Reject {
     #[command(flatten)]
     target: OwnOr,
+    /// Why, for the record.
     #[arg(long)]
     reason: Option<String>,
 }

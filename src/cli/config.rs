@@ -43,7 +43,9 @@ enum What {
     },
     /// Set a value: in the project's quarterdeck.toml, or where one of the options says.
     Set {
+        /// Its name, such as limits.maxDepth or limits.max-depth.
         key: String,
+        /// Its new value.
         #[arg(allow_hyphen_values = true)]
         value: String,
         #[command(flatten)]
@@ -51,6 +53,7 @@ enum What {
     },
     /// Take a value back.
     Unset {
+        /// Its name, such as limits.maxDepth or limits.max-depth.
         key: String,
         #[command(flatten)]
         to: To,
@@ -59,6 +62,7 @@ enum What {
     Example,
     /// Run a `claude.config.js` with node, and take its delegation settings over.
     Import {
+        /// The file.
         #[arg(value_name = "FILE", default_value = "claude.config.js")]
         file: PathBuf,
         #[command(flatten)]

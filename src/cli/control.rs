@@ -26,13 +26,14 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// What a control is about.
 #[derive(Debug, Args)]
 pub(super) struct Target {
-    /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough. A session that no
-    /// engine runs is claude:SESSION or claude:SESSION/AGENT, where its hook is set up.
+    /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough. To cancel one agent inside
+    /// a step: DELEGATION/STEP/AGENT. A session that no engine runs is claude:SESSION or claude:SESSION/AGENT, where its hook is set up.
     #[arg(value_name = "TARGET")]
     pub(super) on: String,
     /// Only say which nodes and sessions it would touch.
     #[arg(long, visible_alias = "dry-run")]
     pub(super) preview: bool,
+    /// Print it as JSON, for scripts.
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -214,9 +215,9 @@ impl Resume {
 
 #[derive(Debug, Args)]
 pub(super) struct Cancel {
-    // One agent inside a step is named DELEGATION/STEP/AGENT.
     #[command(flatten)]
     target: Target,
+    /// Why, for the record.
     #[arg(long)]
     reason: Option<String>,
     #[command(flatten)]
@@ -247,6 +248,7 @@ impl Cancel {
 pub(super) struct Rollback {
     #[command(flatten)]
     target: Target,
+    /// Why, for the record.
     #[arg(long)]
     reason: Option<String>,
 }
@@ -292,6 +294,7 @@ impl Retry {
 pub(super) struct Skip {
     #[command(flatten)]
     target: Target,
+    /// Why, for the record.
     #[arg(long)]
     reason: Option<String>,
     /// A result that the steps which depend on it are given.
@@ -309,6 +312,7 @@ impl Skip {
 pub(super) struct Accept {
     #[command(flatten)]
     target: OwnOr,
+    /// Why, for the record.
     #[arg(long)]
     reason: Option<String>,
 }

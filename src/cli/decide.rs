@@ -39,6 +39,7 @@ pub(super) struct Decide {
     /// Do not say why.
     #[arg(long)]
     no_reasoning: bool,
+    /// Print it as JSON, for scripts.
     #[arg(long)]
     json: bool,
 }
@@ -48,6 +49,7 @@ pub(super) struct Hint {
     /// What is to be done, or the id of a task in tasks.json
     #[arg(required = true, value_name = "TEXT OR TASK ID")]
     task: Vec<String>,
+    /// Print it as JSON, for scripts.
     #[arg(long)]
     json: bool,
 }

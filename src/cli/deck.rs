@@ -7,6 +7,7 @@ mod elsewhere;
 mod foresee;
 mod git;
 mod logs;
+pub(super) mod looks;
 mod outside;
 mod plain;
 mod restyle;
@@ -21,16 +22,16 @@ use tokio::sync::mpsc;
 
 use super::natives::Natives;
 use super::{Outcome, Place, ask, now, print, shown, working_folder};
-use crate::config::{Config, SIMULATED};
+use crate::config::{Config, find_program};
 use crate::model::fact::{About, Fact};
 use crate::model::key::SourceId;
 use crate::monitor::app::effect::{Effect, News};
 use crate::monitor::app::leave::last_tree;
 use crate::monitor::app::run::{self, App, Incoming, Leave};
-use crate::monitor::app::ui::{Project, Settings, Ui};
+use crate::monitor::app::ui::{Agents, Project, Settings, Ui};
 use crate::monitor::app::update::SETTINGS;
 use crate::monitor::input::keymap::Keymap;
-use crate::monitor::term::ground::{Ground, Sifted};
+use crate::monitor::term::ground::Sifted;
 use crate::monitor::term::{Stage, Terminal};
 use crate::monitor::view::theme::{ColorDepth, Theme};
 use crate::serve::client::Client;
@@ -119,6 +120,9 @@ impl Deck {
 
     pub(super) fn run(self, place: &Place) -> Outcome {
         let (watched, title) = self.folders(place)?;
+        if let Some(name) = &self.theme {
+            looks::known(name, watched.first().and_then(Watched::folder))?;
+        }
         if self.plain {
             let natives = self.natives(place, &watched);
             self.tell(&watched, natives.as_ref())
@@ -177,7 +181,7 @@ impl Deck {
             app.unread = following.len();
             app.ui.agents = folder.as_ref().map(agents).unwrap_or_default();
             app.ui.projects = projects(&watched);
-            let restyle = restyle::watch(theme_folders(folder.as_ref()), news.clone());
+            let restyle = restyle::watch(looks::folders(folder.as_ref()), news.clone());
             let keys = news.clone();
             Ok(((following, restyle), Hands::new(watched, news), keys))
         };
@@ -258,7 +262,7 @@ impl Deck {
     fn settings(&self, folder: Option<&StateFolder>) -> (Settings, Vec<String>) {
         let mut warnings = Vec::new();
         let mut settings = folder.map(configured).unwrap_or_default();
-        let files = [user_file("monitor.toml"), folder.map(|folder| folder.root.join("monitor.toml"))];
+        let files = [looks::user_file("monitor.toml"), folder.map(|folder| folder.root.join("monitor.toml"))];
         for path in files.into_iter().flatten() {
             let Some(text) = super::own_text(&path, &mut warnings) else { continue };
             match toml::from_str(&text) {
@@ -306,37 +310,36 @@ fn projects(watched: &[Watched]) -> BTreeMap<SourceId, Project> {
     named.iter().map(project).collect()
 }
 
-/// Returns the agents of a folder's project, and the one that needs no configuration.
-fn agents(folder: &StateFolder) -> Vec<String> {
+/// Returns whom work can be given to in a folder's project.
+fn agents(folder: &StateFolder) -> Agents {
     // A configuration that cannot be read is named when a task is handed over.
     let config = Config::of(&super::config::places(folder)).unwrap_or_default();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let is_there = |program: &str| find_program(program, &path).is_some();
     // A name that cannot be shown as it is could not be chosen by it.
-    let shown = config.agents.into_keys().filter(|name| *crate::model::text::line(name) == *name.as_str());
-    let mut names: Vec<String> = shown.collect();
-    if !names.iter().any(|name| name == SIMULATED) {
-        names.push(SIMULATED.into());
-    }
-    names
+    let can_be_shown = |name: &String| *crate::model::text::line(name) == *name.as_str();
+    let names = config.usable(is_there).into_iter().filter(can_be_shown).collect();
+    Agents { names, default: config.chosen(is_there).filter(can_be_shown) }
 }
 
 /// Makes the monitor.
 fn app(title: String, mut settings: Settings, folder: Option<&StateFolder>) -> App {
     let depth = ColorDepth::from_env(|name| std::env::var(name).ok());
-    let folders = theme_folders(folder);
-    let themes = move |name: &str| {
-        let find = |name: &str| find_theme(name, &folders);
-        // What is odd about a theme is told by `doctor`; here it falls back role by role.
-        Theme::load(name, find).0.at_depth(depth)
-    };
-    let fallback = settings.theme.is_none().then(default_theme);
-    let named = settings.theme.take().unwrap_or_else(|| default_theme().into());
-    let theme = themes(&named);
+    let folders = looks::folders(folder);
+    let load = move |name: &str| Theme::load(name, |name: &str| looks::find(name, &folders));
+    let fallback = settings.theme.is_none().then(looks::default);
+    let named = settings.theme.take().unwrap_or_else(|| looks::default().into());
+    let (theme, odd) = load(&named);
+    let theme = theme.at_depth(depth);
+    // What is odd about one that is edited later is told by who watches the files.
+    let themes = move |name: &str| load(name).0.at_depth(depth);
     let mut unread = Vec::new();
-    let typed = user_file("keys.toml").and_then(|path| super::own_text(&path, &mut unread));
+    let typed = looks::user_file("keys.toml").and_then(|path| super::own_text(&path, &mut unread));
     let (keys, warnings) = typed.map_or_else(|| (Keymap::built_in(), Vec::new()), |text| Keymap::with(&text));
     settings.theme = Some(named);
     let mut ui = Ui::new(title, settings, ask::seed());
-    for warning in unread.into_iter().chain(warnings.iter().map(|odd| format!("keys.toml: {odd}"))) {
+    let warnings = warnings.into_iter().map(|warning| format!("keys.toml: {warning}"));
+    for warning in unread.into_iter().chain(warnings).chain(odd) {
         ui.say(warning, true, now());
     }
     let mut app = App::new(ui, theme, keys, Box::new(themes));
@@ -439,34 +442,6 @@ fn project_name(folder: &StateFolder) -> String {
     crate::model::text::line(&name.unwrap_or_else(|| shown(&folder.root))).into()
 }
 
-/// Returns a file of this person's configuration folder.
-fn user_file(name: &str) -> Option<PathBuf> {
-    let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let folder = from("XDG_CONFIG_HOME").or_else(|| from("HOME").map(|home| home.join(".config")))?;
-    Some(folder.join("quarterdeck").join(name))
-}
-
-/// Themes are looked for in the project, then in the person's folder; built-in ones need no file.
-fn theme_folders(folder: Option<&StateFolder>) -> Vec<PathBuf> {
-    let project = folder.map(|folder| folder.root.join("themes"));
-    project.into_iter().chain(user_file("themes")).collect()
-}
-
-fn find_theme(name: &str, folders: &[PathBuf]) -> Option<String> {
-    // A name is no path: it must not lead out of the folder.
-    if name.contains(['/', '\\']) || name.starts_with('.') {
-        return None;
-    }
-    let file = format!("{name}.toml");
-    folders.iter().find_map(|folder| super::own_text(&folder.join(&file), &mut Vec::new()))
-}
-
-/// Dark or light, as the terminal tells where it tells without being asked; else dark.
-fn default_theme() -> &'static str {
-    let told = std::env::var("COLORFGBG").ok().and_then(|value| Ground::of_variable(&value));
-    told.unwrap_or(Ground::Dark).theme()
-}
-
 /// Returns whether a terminal takes questions; these print them.
 fn can_be_asked() -> bool {
     std::env::var("TERM").is_ok_and(|term| !matches!(term.as_str(), "" | "dumb" | "linux"))
@@ -480,4 +455,25 @@ fn speaks_utf8() -> bool {
         let locale = locale.to_lowercase();
         locale.contains("utf") || !matches!(locale.as_str(), "c" | "posix")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_theme_of_the_settings_that_cannot_be_used_is_told_on_the_screen() {
+        let project = tempfile::tempdir().unwrap();
+        let folder = StateFolder::at(project.path().join(".quarterdeck"));
+        let told = |theme: &str| {
+            let settings = Settings { theme: Some(theme.into()), ..Settings::default() };
+            let app = app("here".into(), settings, Some(&folder));
+            app.ui.toasts.iter().map(|toast| toast.text.clone()).collect::<Vec<_>>()
+        };
+        assert!(told("paper").is_empty());
+        assert_eq!(told("nosuch"), ["There is no theme \"nosuch\"; midnight takes its place."]);
+        std::fs::create_dir_all(folder.root.join("themes")).unwrap();
+        std::fs::write(folder.root.join("themes/mine.toml"), "roles = [\n").unwrap();
+        assert!(told("mine")[0].starts_with("Theme \"mine\" is no TOML"), "{:?}", told("mine"));
+    }
 }

@@ -39,7 +39,8 @@ pub(super) struct Delegate {
     /// What is to be done, or the id of a task in tasks.json; with several, one step each.
     #[arg(required_unless_present_any = ["plan", "task_id", "command"])]
     task: Vec<String>,
-    /// The agent, by its name in quarterdeck.toml; with several, each takes a step in turn.
+    /// The agent: codex, claude, opencode or gemini where it is on PATH, simulated, or a name in quarterdeck.toml; with
+    /// several, each takes a step in turn.
     #[arg(long, value_delimiter = ',')]
     agent: Vec<String>,
     /// The model of its agents, by the name that they know it by, instead of their own.
@@ -115,6 +116,7 @@ struct Then {
     /// Stay until it has ended.
     #[arg(long)]
     wait: bool,
+    /// Print it as JSON, for scripts.
     #[arg(long)]
     json: bool,
 }
@@ -126,7 +128,7 @@ pub(super) struct Direct {
     /// What it is called on screen, instead of its first line.
     #[arg(long)]
     title: Option<String>,
-    /// The agent, by its name in quarterdeck.toml.
+    /// The agent: codex, claude, opencode or gemini where it is on PATH, simulated, or a name in quarterdeck.toml.
     #[arg(long)]
     agent: Option<String>,
     /// Its model, by the name that it knows it by, instead of its own.

@@ -1,13 +1,14 @@
 //! `quarterdeck doctor`: what is in the state folder and around it, and the way out of damage.
 
 mod around;
+mod settings;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
 
-use super::{Outcome, Place, load, now, print, shown, working_folder};
+use super::{Outcome, Place, hanging, load, now, print, shown, working_folder};
 use crate::model::fact::SourceState;
 use crate::model::id::DelegationId;
 use crate::model::key::{NodeKey, SourceId};
@@ -27,7 +28,7 @@ pub(super) struct Doctor {
     /// Say also what is as it should be.
     #[arg(long, short)]
     verbose: bool,
-    /// Look at the state folder alone: not at agents, hooks, terminal and prices.
+    /// Look at the state folder alone: not at settings, agents, hooks, terminal and prices.
     #[arg(long)]
     folder_only: bool,
 }
@@ -46,9 +47,10 @@ impl Doctor {
         let mut findings = check(&disk, &folder);
         findings.extend(reading(folder.clone()));
         findings.extend(forsaken(&folder));
+        findings.extend(self.settings(&folder));
         let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
         for finding in findings.iter().filter(|finding| self.verbose || finding.level > Level::Ok) {
-            print(&line(finding))?;
+            print(&line(finding, super::terminal_width()))?;
         }
         let looked = findings.len();
         let verdict = match worst {
@@ -73,15 +75,27 @@ impl Doctor {
             "{}: no state folder here or above; the first delegation makes one.\n",
             shown(&here)
         ))?;
-        self.look_around(&StateFolder::find_or_place(&here, None))?;
-        Ok(ExitCode::SUCCESS)
+        let folder = StateFolder::find_or_place(&here, None);
+        let findings = self.settings(&folder);
+        for finding in &findings {
+            print(&line(finding, super::terminal_width()))?;
+        }
+        self.look_around(&folder)?;
+        let is_wrong = findings.iter().any(|finding| finding.level == Level::Wrong);
+        Ok(if is_wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    /// Looks at the settings, the themes and the keys.
+    fn settings(&self, folder: &StateFolder) -> Vec<Finding> {
+        if self.folder_only { Vec::new() } else { settings::findings(folder) }
     }
 
     fn look_around(&self, folder: &StateFolder) -> std::io::Result<()> {
         if self.folder_only {
             return Ok(());
         }
-        around::lines(folder, now()).iter().try_for_each(|line| print(line))
+        let lines = around::lines(folder, now(), super::terminal_width());
+        lines.iter().try_for_each(|line| print(line))
     }
 }
 
@@ -142,13 +156,14 @@ fn report(done: &Salvaged) -> String {
     )
 }
 
-fn line(finding: &Finding) -> String {
+fn line(finding: &Finding, wide: usize) -> String {
     let level = match finding.level {
         Level::Ok => "ok   ",
         Level::Note => "note ",
         Level::Wrong => "WRONG",
     };
     let place = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
-    let hint = finding.hint.as_deref().map(|hint| format!("\n      {hint}")).unwrap_or_default();
-    format!("{level} {}{place}: {}{hint}\n", shown(&finding.file), finding.what)
+    let said = format!("{}{place}: {}", shown(&finding.file), finding.what);
+    let lines = said.lines().chain(finding.hint.iter().flat_map(|hint| hint.lines()));
+    hanging(&format!("{level} "), lines, wide)
 }

@@ -50,6 +50,7 @@ enum What {
         /// Of all folders of this user.
         #[arg(long)]
         all: bool,
+        /// Print it as JSON, for scripts.
         #[arg(long)]
         json: bool,
     },

@@ -162,7 +162,7 @@ fn program() -> String {
 }
 
 /// Returns where Codex keeps its hooks, if it is used here at all.
-fn codex() -> Option<PathBuf> {
+pub(super) fn codex() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = set("CODEX_HOME").or_else(|| set("HOME").map(|home| home.join(".codex")))?;
     home.is_dir().then(|| home.join("hooks.json"))

@@ -8,16 +8,18 @@ use clap::Args;
 use serde_json::json;
 
 use super::control::resolve;
-use super::{CliError, Outcome, Place, now, print};
+use super::{CliError, Outcome, Place, load, now, print};
 use crate::engine::foresee::Question;
 use crate::engine::kernel::{Kernel, Preview};
 use crate::model::command::Command;
 use crate::model::event::Event;
 use crate::model::id::{DelegationId, Seq, SessionId, SubtaskId};
+use crate::model::key::{NodeKey, SourceId};
 use crate::model::rollback::Rollback;
 use crate::model::text;
 use crate::process::tree::{self, Life, Process};
 use crate::session::{self, Folder, State};
+use crate::source::follow::Follower;
 use crate::store::disk::RealDisk;
 use crate::store::folder::StateFolder;
 use crate::store::{reader, snapshot};
@@ -29,6 +31,7 @@ const NAMED: usize = 200;
 pub(super) struct Explain {
     /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough.
     target: String,
+    /// Print it as JSON, for scripts.
     #[arg(long)]
     json: bool,
 }
@@ -42,10 +45,28 @@ impl Explain {
                 print(&format!("{}\n", json!({ "id": id, "status": status, "why": why })))?;
             } else {
                 print(&format!("{}\n", text::line(&format!("{id}: {why}"))))?;
+                let lines =
+                    if why.starts_with("waits for an answer") { asked(&folder, &id) } else { Vec::new() };
+                for line in lines {
+                    print(&format!("  {line}\n"))?;
+                }
             }
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Returns what a step asks, and how to answer it.
+fn asked(folder: &StateFolder, id: &str) -> Vec<String> {
+    let Some((delegation, step)) = id.split_once('/') else { return Vec::new() };
+    let model = load(now(), Follower::new(folder.clone(), SourceId(0)));
+    let key = NodeKey::Subtask(delegation.into(), step.into());
+    let node = model.find(&key).and_then(|ix| model.get(ix)).filter(|node| !node.status.is_ended());
+    let Some(question) = node.and_then(|node| node.more()?.questions.first()) else { return Vec::new() };
+    let said = question.text.as_deref().map(|said| format!("it asks: {}", text::line(said)));
+    let takes = if question.options.is_empty() { "ANSWER".to_owned() } else { question.options.join("|") };
+    let how = format!("quarterdeck answer {id} {} {takes}", question.question_id);
+    said.into_iter().chain([text::line(&how).into()]).collect()
 }
 
 /// A step's id, its state, and why it is so.

@@ -44,6 +44,26 @@ impl Manual {
     }
 }
 
+/// What every page says of how a command leaves.
+const EXIT_CODES: &str = "\
+.SH \"EXIT STATUS\"
+.TP
+0
+Done, or confirmed
+.TP
+1
+An error, or something is wrong
+.TP
+2
+The command line cannot be read; of a hook, the call is blocked
+.TP
+3
+Refused
+.TP
+4
+Not confirmed in time; it may still happen
+";
+
 /// Returns every page of the manual by its name, those of commands inside commands too.
 fn pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
     let mut whole = Cli::command().disable_help_subcommand(true);
@@ -62,6 +82,7 @@ fn add(command: Command, pages: &mut Vec<(String, Vec<u8>)>) -> std::io::Result<
     // Without a date: a page changes when the command line does, and at no other time.
     let source = concat!("quarterdeck ", env!("CARGO_PKG_VERSION"));
     Man::new(command).date("").source(source).manual("Quarterdeck").render(&mut page)?;
+    page.extend_from_slice(EXIT_CODES.as_bytes());
     pages.push((name, page));
     Ok(())
 }
@@ -74,6 +95,20 @@ mod tests {
     use clap::Parser;
 
     use super::*;
+
+    #[test]
+    fn every_argument_says_what_it_is() {
+        fn look(command: &Command, silent: &mut Vec<String>) {
+            for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+                look(inner, silent);
+            }
+            let shown = command.get_arguments().filter(|one| !one.is_hide_set() && one.get_help().is_none());
+            silent.extend(shown.map(|one| format!("{} {}", command.get_name(), one.get_id())));
+        }
+        let mut silent = Vec::new();
+        look(&Cli::command(), &mut silent);
+        assert_eq!(silent, Vec::<String>::new());
+    }
 
     fn checked_in() -> BTreeMap<String, String> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/man");

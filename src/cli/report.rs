@@ -36,6 +36,7 @@ pub(super) struct OwnOr {
     /// Only say which nodes and sessions it would touch.
     #[arg(long)]
     preview: bool,
+    /// Print it as JSON, for scripts.
     #[arg(long)]
     json: bool,
 }
@@ -64,6 +65,7 @@ pub(super) struct Complete {
     /// What was done, in a few sentences; else the agent's last words are the summary.
     #[arg(long)]
     summary: Option<String>,
+    /// Print it as JSON, for scripts.
     #[arg(long)]
     json: bool,
 }

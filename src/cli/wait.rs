@@ -31,6 +31,7 @@ pub(super) struct Wait {
     /// At most so long, such as 20s or 5m; then exit code 4.
     #[arg(long, value_name = "TIME", value_parser = super::span)]
     timeout: Option<Duration>,
+    /// Print it as JSON, for scripts.
     #[arg(long)]
     json: bool,
 }

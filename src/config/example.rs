@@ -15,9 +15,11 @@ const HEAD: &str = "\
 const AGENTS: &str = "
 # The agents, each by a name of yours.
 # [agents.claude]
+# kind = \"claude\"
+# model = \"opus\"
+# [agents.mine]
 # kind = \"command\"
-# command = [\"claude\", \"-p\"]
-# prompt = \"stdin\"
+# command = [\"my-agent\", \"--task\", \"{prompt}\"]
 
 # Commands that are run when something happens, with the event as JSON on standard input: a line for the
 # shell, or a list of words. There are on-subtask-start, on-subtask-complete, on-subtask-failed, on-progress,

@@ -190,6 +190,15 @@ impl Config {
         self.default_name().or_else(found)
     }
 
+    /// Returns the names of the agents that work can be given to: the configured ones, then those that need no
+    /// configuration and whose programs are found, then the one that needs no program.
+    pub fn usable(&self, is_there: impl Fn(&str) -> bool) -> Vec<String> {
+        let found = FOUND_BY_NAME.into_iter().filter(|kind| kind.program().is_some_and(&is_there));
+        let built_in = found.map(Kind::as_str).chain([SIMULATED]);
+        let built_in = built_in.filter(|name| !self.agents.contains_key(*name)).map(str::to_owned);
+        self.agents.keys().cloned().chain(built_in).collect()
+    }
+
     /// Returns why it is that agent which does a step that names none.
     pub fn why_chosen(&self) -> &'static str {
         match (self.settings().name("defaultAgent"), self.default_name()) {
@@ -237,8 +246,11 @@ impl Config {
 
     fn find(&self, name: Option<&str>) -> Result<AgentConfig, String> {
         let Some(name) = name.map(str::to_owned).or_else(|| self.default_name()) else {
+            let programs: Vec<&str> = FOUND_BY_NAME.into_iter().filter_map(Kind::program).collect();
             return Err(format!(
-                "No agent was named, and {FILE} has no default-agent.\nName one with --agent."
+                "No agent was named, none is the default, and none of {} is found on PATH.\n\
+                 Name one with --agent ({SIMULATED} needs no program), or set default-agent in {FILE}.",
+                programs.join(", ")
             ));
         };
         let by_name = || Kind::named(&name).map(AgentConfig::of_kind);
@@ -287,6 +299,20 @@ mod tests {
         assert_eq!(because(""), "the first that is found on PATH");
         assert_eq!(because(one), "the only configured agent");
         assert_eq!(because(&format!("default-agent = \"one\"\n{one}")), "the configured default");
+    }
+
+    #[test]
+    fn those_found_on_the_path_are_usable_beside_the_configured_ones_and_none_twice() {
+        let project = tempfile::tempdir().unwrap();
+        let usable = |text: &str, there: &[&str]| {
+            std::fs::write(project.path().join(FILE), text).unwrap();
+            let config = Config::of(&Places::alone(project.path())).unwrap();
+            config.usable(|program| there.contains(&program))
+        };
+        assert_eq!(usable("", &[]), ["simulated"]);
+        assert_eq!(usable("", &["claude", "codex"]), ["codex", "claude", "simulated"]);
+        let own = "[agents.claude]\nkind = \"claude\"\n[agents.zed]\nkind = \"simulated\"\n";
+        assert_eq!(usable(own, &["claude", "codex"]), ["claude", "zed", "codex", "simulated"]);
     }
 
     #[test]

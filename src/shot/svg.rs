@@ -184,11 +184,15 @@ fn fill(out: &mut String, ground: &Ground, grid: &Grid, columns: u32) {
 
 /// Whether two neighbours are drawn as one: same ink, and both of a font that surely has them.
 ///
-/// A glyph that the font may lack comes from another one with other widths; alone, it moves nothing.
+/// A glyph that the font may lack comes from another one with other widths; alone, it moves nothing. What stands in
+/// columns is drawn column by column: who draws it may not stretch a run, and a wide one would then move what is last.
 fn go_together(one: &Glyph<'_>, next: &Glyph<'_>, paint: &Paint) -> bool {
     let is_sure = |glyph: &Glyph<'_>| glyph.width == 1 && glyph.symbol.chars().all(|c| c < '\u{250}');
     let is_same = one.symbol == next.symbol && one.width == 1;
-    Ink::of(one, paint) == Ink::of(next, paint) && (is_same || (is_sure(one) && is_sure(next)))
+    let ink = Ink::of(one, paint);
+    let is_gap = one.symbol == " " && next.symbol == " ";
+    let is_ruled = ink.shown.intersects(Modifier::UNDERLINED | Modifier::CROSSED_OUT);
+    ink == Ink::of(next, paint) && (is_ruled || !is_gap) && (is_same || (is_sure(one) && is_sure(next)))
 }
 
 fn draw(out: &mut String, run: &[Glyph<'_>], row: u32, grid: &Grid, paint: &Paint) {

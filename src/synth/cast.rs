@@ -43,24 +43,24 @@ pub(super) const TASKS: &[&str] = &[
     "Audit cleanup, phase 1",
     "Migrate the billing schema",
     "Harden the login flow",
-    "Split the monolith's invoice module",
-    "Bring the API docs up to date",
+    "Split out invoicing",
+    "Refresh the API docs",
     "Port the importer to async",
     "Find the flaky checkout test",
     "Prepare the 2.0 release",
 ];
 
 pub(super) const STEPS: &[&str] = &[
-    "Delete orphaned modules",
+    "Delete dead code",
     "Remove test databases",
-    "Remove unused dependencies",
-    "Fix broken doc links",
+    "Remove unused crates",
+    "Fix doc links",
     "Archive stale docs",
     "Run test validation",
     "Write the migration",
     "Review the diff",
-    "Benchmark before and after",
-    "Update the changelog",
+    "Measure the change",
+    "Push the branch",
 ];
 
 pub(super) const ACTIONS: &[&str] = &[

@@ -175,7 +175,10 @@ fn an_agent_that_asks_waits_for_the_answer_across_a_crash() {
     wait_until("it asks", || deck.node(&step)["questions"][0]["text"] == "May I?");
     deck.crash();
     deck.ok(&["engine", "start"]);
-    assert!(deck.ok(&["explain", &step]).contains("waits for an answer"));
+    let explained = deck.ok(&["explain", &step]);
+    assert!(explained.contains("waits for an answer"), "{explained}");
+    assert!(explained.contains("it asks: May I?"), "{explained}");
+    assert!(explained.contains(&format!("quarterdeck answer {step} ")), "{explained}");
     let question = deck.node(&step)["questions"][0]["questionId"].as_str().unwrap().to_owned();
     let refused = deck.run(&["answer", &step, "no-such-question", "allow"]);
     assert_eq!(refused.status.code(), Some(3), "{}", text(&refused.stdout));

@@ -357,7 +357,7 @@ fn the_proof_of_a_cancel_counts_processes() {
     let session = world.session("del-a", "a");
     let exit = Exit { pids: vec![7, 8, 9], ..exit(done("ended")) };
     let events = world.give(Input::Report(Report::Exited { session, exit }));
-    assert_eq!(proof(&world, "x"), "3 of 3 ended, 0 had not begun");
+    assert_eq!(proof(&world, "x"), "3 of 3 ended");
     assert!(format!("{events:?}").contains("[7, 8, 9]"), "{events:?}");
 }
 
@@ -510,7 +510,7 @@ fn a_resume_of_a_half_confirmed_pause_takes_its_place() {
     world.command("r", Verb::Resume, "del-a", None);
     assert_eq!(refusal(&world, "p").0, "superseded");
     world.obey_all();
-    assert_eq!(proof(&world, "r"), "2 of 2 answered");
+    assert_eq!(proof(&world, "r"), "2 of 2 sessions answered");
     assert_eq!((world.word("del-a", "a"), world.word("del-a", "b")), ("running", "running"));
 }
 
@@ -548,7 +548,7 @@ fn a_cancel_is_confirmed_when_all_below_has_ended() {
     assert!(is_pending(&world, "x"));
     assert_eq!(world.word("del-a", "c"), "cancelled");
     world.obey_all();
-    assert_eq!(proof(&world, "x"), "3 of 3 ended, 1 had not begun");
+    assert_eq!(proof(&world, "x"), "3 of 3 ended, 1 step had not begun");
     assert_eq!((world.delegation_word("del-a"), world.delegation_word("del-b")), ("cancelled", "cancelled"));
     world.command("x2", CANCEL, "del-a", None);
     assert_eq!(refusal(&world, "x2"), ("conflict".into(), "del-a is cancelled already.".into()));
@@ -561,7 +561,7 @@ fn a_cancel_during_the_start_reaches_the_session() {
     world.command("x", CANCEL, "del-a", Some("a"));
     assert!(is_pending(&world, "x"));
     world.obey_all();
-    assert_eq!(proof(&world, "x"), "1 of 1 ended, 0 had not begun");
+    assert_eq!(proof(&world, "x"), "1 of 1 ended");
     assert_eq!(world.delegation_word("del-a"), "cancelled");
 }
 
@@ -580,7 +580,7 @@ fn a_cancel_before_the_start_needs_no_order() {
     let mut world = running(graph(&[("a", &[]), ("b", &["a"])]));
     world.command("x", CANCEL, "del-a", Some("b"));
     assert!(world.last_effects.is_empty());
-    assert_eq!(proof(&world, "x"), "0 of 0 ended, 1 had not begun");
+    assert_eq!(proof(&world, "x"), "0 of 0 ended, 1 step had not begun");
 }
 
 #[test]

@@ -198,6 +198,29 @@ fn a_question_is_answered_as_chosen(#[case] keys: &str, #[case] answer: Answer) 
 }
 
 #[test]
+fn a_question_offers_what_it_takes_and_nothing_else() {
+    let offered = |options: &[&str]| {
+        let asks = step("del-a", "st-1").titled("works").is("running").asks_for("q-9", "Where?", options);
+        let mut deck = Deck::of([delegation("del-a").titled("the task").is("running"), asks]);
+        deck.press("j i");
+        deck
+    };
+    let permission = offered(&["allow", "deny"]).text(120, 40);
+    for (part, is_there) in [("allow  this once", true), ("deny in words", true), ("for this session", false)]
+    {
+        assert_eq!(permission.contains(part), is_there, "{part:?} in\n{permission}");
+    }
+    let mut choice = offered(&["main", "a copy"]);
+    let text = choice.text(120, 40);
+    for (part, is_there) in [("main", true), ("a copy", true), ("answer in words", true), ("allow", false)] {
+        assert_eq!(text.contains(part), is_there, "{part:?} in\n{text}");
+    }
+    choice.press("down down enter");
+    let answer = Answer::Text("a copy".into());
+    assert_eq!(choice.commands()[0].verb, Verb::Answer { question_id: "q-9".into(), answer });
+}
+
+#[test]
 fn words_typed_into_a_question_are_the_answer_and_never_allow_anything() {
     let mut deck = deck();
     // The first letter would be the key that sends: it is typed instead.

@@ -138,13 +138,18 @@ impl Telling {
     }
 
     pub fn asks(self, id: &str, text: &str) -> Self {
+        self.asks_for(id, text, &[])
+    }
+
+    /// It asks, and says what it takes.
+    pub fn asks_for(self, id: &str, text: &str, options: &[&str]) -> Self {
         self.and(NodeFact::Asked(Box::new(Question {
             question_id: id.into(),
             asked_at: Some(ago(130)),
             text: Some(text.into()),
             tool: Some("Bash".into()),
             input: Some(serde_json::json!({"command": "git push --force-with-lease"})),
-            options: Vec::new(),
+            options: options.iter().map(|one| (*one).to_owned()).collect(),
         })))
     }
 

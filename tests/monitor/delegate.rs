@@ -8,6 +8,7 @@ use quarterdeck::model::budget::Limit;
 use quarterdeck::model::command::{Limits, Spec};
 use quarterdeck::model::key::SourceId;
 use quarterdeck::monitor::app::effect::{Effect, Handover, News, Planned, TaskName};
+use quarterdeck::monitor::app::ui::Agents;
 use quarterdeck::shot;
 use rstest::rstest;
 
@@ -103,11 +104,32 @@ fn a_wrong_limit_is_named_and_nothing_is_asked(
 #[test]
 fn an_agent_is_chosen_from_those_that_are_configured() {
     let mut deck = deck();
-    deck.app.ui.agents = vec!["coder".into(), "simulated".into()];
+    deck.app.ui.agents.names = vec!["coder".into(), "simulated".into()];
     deck.press("D").type_in("write tests").press("tab tab down down enter");
     let handover =
         Handover { text: "write tests".into(), agent: Some("simulated".into()), ..Handover::default() };
     assert_eq!(deck.asked_plans(), [(Some(ENGINE), handover)]);
+}
+
+#[test]
+fn who_the_default_agent_is_is_named_and_nothing_is_missed_where_one_is_found() {
+    let mut deck = deck();
+    let names = ["codex", "claude", "simulated"].map(String::from).to_vec();
+    deck.app.ui.agents = Agents { names, default: Some("codex".into()) };
+    let text = deck.press("D").text(120, 40);
+    assert!(text.contains("the default one (codex)"), "{text}");
+    assert!(text.contains("claude"), "{text}");
+    assert!(!text.contains("quarterdeck.toml"), "{text}");
+}
+
+#[test]
+fn where_no_agent_is_found_it_says_which_are_looked_for() {
+    let mut deck = deck();
+    deck.app.ui.agents = Agents { names: vec!["simulated".into()], default: None };
+    let text = deck.press("D").text(120, 40);
+    for part in ["none of codex, claude, opencode, gemini", "[agents.coder]", "there is no default"] {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
 }
 
 #[test]
@@ -237,7 +259,7 @@ fn the_palette_shows_a_plan_on_a_dry_run() {
 #[test]
 fn what_could_not_be_delegated_comes_back_as_it_was_filled_in() {
     let mut deck = deck();
-    deck.app.ui.agents = vec!["simulated".into()];
+    deck.app.ui.agents.names = vec!["simulated".into()];
     let handover = Handover {
         text: "write tests".into(),
         model: Some("opus".into()),

@@ -287,7 +287,7 @@ fn broken() -> Deck {
         step("del-p", "st-2").titled("bad").runs_in("ses-2", 60).failed("3 tests fail"),
         step("del-p", "st-3").titled("worse").failed("no such file"),
     ]);
-    deck.app.ui.agents = vec!["coder".into(), "simulated".into()];
+    deck.app.ui.agents.names = vec!["coder".into(), "simulated".into()];
     deck
 }
 
@@ -370,7 +370,7 @@ fn a_proposal_is_taken_whole_by_one_key_and_with_changes_by_another() {
     );
     assert!(!deck.has_form());
     let mut deck = plan();
-    deck.app.ui.agents = vec!["coder".into(), "simulated".into()];
+    deck.app.ui.agents.names = vec!["coder".into(), "simulated".into()];
     deck.press("A space down e C-u").type_in("Two, but better").press("tab down enter");
     let text = deck.text(120, 40);
     assert!(text.contains("Two, but better  coder  changed"), "{text}");
@@ -489,11 +489,31 @@ fn why_names_other_steps_by_their_titles() {
         step("del-a", "st-2").titled("Do").is("queued").after(&["st-1"]),
     ]);
     deck.press("G w");
-    assert!(deck.text(120, 40).contains("It comes after Plan (st-1)."), "{}", deck.text(120, 40));
+    let text = deck.text(120, 40);
+    assert!(text.contains("It comes after Plan (st-1), which is running."), "{text}");
     let Some(Effect::Explain { ticket, .. }) = deck.effects.last() else { panic!("{:?}", deck.effects) };
     let lines = vec!["del-a/st-2: waits for st-1; 5m of its time".into(), "del-a/st-1: runs".into()];
     deck.news(News::Explained { ticket: *ticket, lines });
     let text = deck.text(120, 40);
-    assert!(text.contains("│ waits for Plan (st-1); 5m of its time"), "{text}");
-    assert!(text.contains("│ Plan (st-1): runs"), "{text}");
+    assert!(text.contains("│ Waits for Plan (st-1); 5m of its time."), "{text}");
+    assert!(text.contains("│ Plan (st-1): runs."), "{text}");
+}
+
+#[test]
+fn why_says_once_what_a_step_waits_for_and_that_it_is_the_person() {
+    let mut deck = Deck::of([
+        delegation("del-a").titled("a").is("running"),
+        step("del-a", "st-1").titled("Plan").is("running").asks("q-1", "May I?"),
+        step("del-a", "st-2").titled("Do").is("queued").after(&["st-1"]),
+    ]);
+    deck.press("G w");
+    let Some(Effect::Explain { ticket, .. }) = deck.effects.last() else { panic!("{:?}", deck.effects) };
+    let lines = vec!["del-a/st-2: waits for st-1".into()];
+    deck.news(News::Explained { ticket: *ticket, lines });
+    let text = deck.text(120, 40);
+    assert!(text.contains("It comes after Plan (st-1), which waits for you."), "{text}");
+    assert!(!text.contains("Waits for") && !text.contains("aits for Plan (st-1)"), "{text}");
+    let asks = deck.press("esc k w").text(120, 40);
+    assert!(asks.contains("It waits for you"), "{asks}");
+    assert!(asks.contains("It asks: May I?"), "{asks}");
 }

@@ -7,7 +7,7 @@ use quarterdeck::model::status::StatusWord;
 use quarterdeck::model::usage::{Count, Tokens};
 use quarterdeck::monitor::app::effect::Effect;
 use quarterdeck::monitor::app::overview::{Overview, success};
-use quarterdeck::monitor::app::ui::{Project, View};
+use quarterdeck::monitor::app::ui::{Agents, Project, View};
 use quarterdeck::report::measure;
 
 use super::deck::{Deck, ENGINE, ago, delegation, fleet, now, step};
@@ -296,7 +296,7 @@ fn two_projects() -> Deck {
     ]);
     let project = |name: &str, agent: &str| Project {
         name: name.into(),
-        agents: vec![agent.into(), "simulated".into()],
+        agents: Agents { names: vec![agent.into(), "simulated".into()], default: None },
     };
     deck.app.ui.projects =
         [(ENGINE, project("billing", "coder")), (super::deck::FOREIGN, project("shop", "painter"))].into();
@@ -348,4 +348,28 @@ fn the_diff_of_a_step_is_that_of_the_folder_it_works_in() {
     deck.effects.clear();
     deck.press("G v");
     assert!(!deck.effects.iter().any(|effect| matches!(effect, Effect::Diff { .. })), "{:?}", deck.effects);
+}
+
+#[test]
+fn no_line_is_drawn_for_a_rate_that_nobody_knows_yet() {
+    let mut deck = Deck::of(fleet());
+    let burn = |deck: &mut Deck| {
+        let text = deck.press("3").text(120, 40);
+        text.lines().find(|line| line.contains("Burn")).unwrap_or_default().to_owned()
+    };
+    let unknown = burn(&mut deck);
+    assert!(unknown.contains("–/min") && !unknown.contains('▁'), "{unknown}");
+    deck.wait(60);
+    let known = burn(&mut deck);
+    assert!(known.contains("/min") && known.contains('▁'), "{known}");
+}
+
+#[test]
+fn of_a_proposal_with_more_steps_than_lines_it_says_that_there_are_more() {
+    let steps = ["one", "two", "three", "four", "five", "six"];
+    let mut deck = Deck::of([delegation("del-a").titled("the task").is("offered").proposes(&steps)]);
+    let text = deck.press("2").text(120, 20);
+    assert!(text.contains("… 6 more lines"), "{text}");
+    let whole = deck.text(120, 60);
+    assert!(whole.contains("· six") && !whole.contains("more lines"), "{whole}");
 }

@@ -213,3 +213,48 @@ fn a_screen_on_which_nothing_can_change_by_itself_is_left_alone() {
     deck.tell([delegation("del-c").titled("c").is("running")]);
     assert_eq!(seconds(&mut deck), 0, "what works moves");
 }
+
+#[test]
+fn at_80_columns_the_foot_says_how_to_hand_a_task_over_and_how_to_reach_the_panel() {
+    let mut deck = Deck::of(fleet());
+    for row in 0..deck.rows().len() {
+        let text = deck.text(80, 24);
+        let foot = text.lines().last().unwrap();
+        for part in ["D task", "tab panel", "? help", "q quit"] {
+            assert!(foot.contains(part), "{part:?} in row {row}: {foot}");
+        }
+        deck.press("j");
+    }
+}
+
+#[test]
+fn what_waits_for_the_person_can_be_dealt_with_from_the_foot_of_80_columns() {
+    let mut deck = with(step("del-a", "st-2").titled("two").is("running").asks("q-1", "May I?"));
+    deck.press("G k");
+    let text = deck.text(80, 24);
+    let foot = text.lines().last().unwrap();
+    for part in ["i answer", "D task", "tab panel"] {
+        assert!(foot.contains(part), "{part:?}: {foot}");
+    }
+}
+
+#[test]
+fn a_step_that_asks_has_its_title_in_the_colour_of_its_sign() {
+    let mut deck = Deck::of([
+        delegation("del-a").titled("the task").is("running"),
+        step("del-a", "st-1").titled("Zebra").is("running").asks("q-1", "May I?"),
+    ]);
+    let buffer = deck.draw(80, 24);
+    let ink =
+        |sign: &str, y: u16| (0..80).find_map(|x| buffer.cell((x, y)).filter(|cell| cell.symbol() == sign));
+    let row = (0..24).find(|y| ink("Z", *y).is_some()).unwrap();
+    assert_eq!(ink("Z", row).unwrap().fg, ink("?", row).unwrap().fg);
+}
+
+#[test]
+fn a_word_of_a_state_is_whole_in_a_narrow_tree() {
+    let mut deck = with(step("del-a", "st-2").titled("two").is("cancelled"));
+    let (narrow, wide) = (deck.text(80, 24), deck.text(240, 24));
+    assert!(narrow.contains("canceled"), "{narrow}");
+    assert!(wide.contains("cancelled"), "{wide}");
+}

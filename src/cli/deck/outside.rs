@@ -473,7 +473,7 @@ fn configure(
 fn save(place: SavePlace, project: Option<PathBuf>, text: &str) -> News {
     let path = match place {
         SavePlace::Project => project.map(|folder| folder.join("monitor.toml")),
-        SavePlace::User => super::user_file("monitor.toml"),
+        SavePlace::User => super::looks::user_file("monitor.toml"),
     };
     let Some(path) = path else {
         return News::Said { text: "There is no folder to keep the settings in.".into(), is_error: true };

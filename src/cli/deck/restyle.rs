@@ -65,7 +65,7 @@ impl Drop for Restyle {
 /// Returns what cannot be used of a theme that was edited, the first of it: the rest falls back role by role.
 fn odd(path: &Path, folders: &[PathBuf]) -> Option<String> {
     let name = path.file_name()?.to_str()?.strip_suffix(".toml")?;
-    let (_, odd) = Theme::load(name, |name| super::find_theme(name, folders));
+    let (_, odd) = Theme::load(name, |name| super::looks::find(name, folders));
     odd.into_iter().next()
 }
 

@@ -5,6 +5,9 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use super::super::agents::{self, Listed};
+use super::super::config::places;
+use super::super::hanging;
+use super::super::init::codex as codex_hooks;
 use super::super::natives::Natives;
 use crate::config::Config;
 use crate::model::text;
@@ -21,21 +24,21 @@ const OLD_PRICES_DAYS: i64 = 90;
 const DAY_MS: i64 = 86_400_000;
 
 /// Returns a line for each thing, in the order in which one would ask.
-pub(super) fn lines(folder: &StateFolder, now: Stamp) -> Vec<String> {
+pub(super) fn lines(folder: &StateFolder, now: Stamp, wide: usize) -> Vec<String> {
     let told = [
         ("engine", engine(lock::holder(&RealDisk, folder).as_ref())),
-        ("agents", agents(folder.project())),
-        ("hooks", hooks(folder.project())),
+        ("agents", agents(folder)),
+        ("hooks", hooks(folder.project(), codex_hooks().as_deref())),
         ("terminal", terminal(|name| std::env::var(name).ok(), std::io::stdout().is_terminal())),
         ("prices", prices(folder, now)),
         ("system", system().into()),
     ];
-    told.into_iter().map(|(what, text)| line(what, &text)).collect()
+    told.into_iter().map(|(what, text)| line(what, &text, wide)).collect()
 }
 
-fn line(what: &str, text: &str) -> String {
-    let text = text.lines().map(text::line).collect::<Vec<_>>().join("\n            ");
-    format!("{what:<11} {text}\n")
+fn line(what: &str, text: &str, wide: usize) -> String {
+    let lines: Vec<_> = text.lines().map(text::line).collect();
+    hanging(&format!("{what:<11} "), lines.iter().map(|line| &**line), wide)
 }
 
 fn engine(holder: Option<&Holder>) -> String {
@@ -45,10 +48,9 @@ fn engine(holder: Option<&Holder>) -> String {
     }
 }
 
-fn agents(project: &Path) -> String {
-    let config = match Config::read(project) {
-        Ok(config) => config,
-        Err(error) => return format!("not known, because the settings cannot be read: {error}"),
+fn agents(folder: &StateFolder) -> String {
+    let Ok(config) = Config::of(&places(folder)) else {
+        return "not known, because the settings cannot be read".into();
     };
     let listed = agents::list(&config, &std::env::var("PATH").unwrap_or_default());
     let (ready, not): (Vec<&Listed>, Vec<&Listed>) = listed.iter().partition(|agent| agent.is_ready);
@@ -64,18 +66,19 @@ fn agents(project: &Path) -> String {
     said.join("\n")
 }
 
-/// The files in which coding agents are told to call the hook, from the project's folder.
+/// The files of a project in which coding agents are told to call the hook.
 const HOOK_FILES: [(&str, &str); 2] =
     [("Claude Code", ".claude/settings.json"), ("Claude Code", ".claude/settings.local.json")];
 
-fn hooks(project: &Path) -> String {
-    let calls = |file: &str| {
-        plain::text(&project.join(file), plain::SETTINGS).is_ok_and(|text| setup::hooks::is_in(&text))
-    };
-    let found: Vec<String> = HOOK_FILES
-        .iter()
-        .filter(|(_, file)| calls(file))
-        .map(|(tool, file)| format!("{tool} calls it, by {file}"))
+fn hooks(project: &Path, codex: Option<&Path>) -> String {
+    let in_project = HOOK_FILES.map(|(tool, file)| (tool, project.join(file), file.to_owned()));
+    let of_codex = codex.map(|file| ("Codex", file.to_owned(), file.display().to_string()));
+    let calls = |file: &Path| plain::text(file, plain::SETTINGS).is_ok_and(|text| setup::hooks::is_in(&text));
+    let found: Vec<String> = in_project
+        .into_iter()
+        .chain(of_codex)
+        .filter(|(_, file, _)| calls(file))
+        .map(|(tool, _, shown)| format!("{tool} calls it, by {shown}"))
         .collect();
     if found.is_empty() {
         return "no coding agent of this project calls the hook; `quarterdeck init` sets it up".into();
@@ -153,11 +156,25 @@ mod tests {
     #[test]
     fn hooks_are_found_in_the_files_that_the_tools_read() {
         let project = tempfile::tempdir().unwrap();
-        assert!(hooks(project.path()).contains("quarterdeck init"));
+        assert!(hooks(project.path(), None).contains("quarterdeck init"));
         std::fs::create_dir(project.path().join(".claude")).unwrap();
         let settings = r#"{"hooks":{"PreToolUse":[{"hooks":[{"command":"quarterdeck hook PreToolUse"}]}]}}"#;
         std::fs::write(project.path().join(".claude/settings.json"), settings).unwrap();
-        assert_eq!(hooks(project.path()), "Claude Code calls it, by .claude/settings.json");
+        assert_eq!(hooks(project.path(), None), "Claude Code calls it, by .claude/settings.json");
+        let codex = project.path().join("hooks.json");
+        assert!(!hooks(project.path(), Some(&codex)).contains("Codex"), "the file is not there");
+        std::fs::write(&codex, settings).unwrap();
+        let told = hooks(project.path(), Some(&codex));
+        assert_eq!(told.lines().last().unwrap(), format!("Codex calls it, by {}", codex.display()));
+    }
+
+    #[test]
+    fn a_line_breaks_between_words_and_goes_on_below_its_beginning() {
+        let told = line("agents", "usable: claude (2.1.4 (Claude Code)), codex (codex-cli 0.142.5)", 40);
+        assert_eq!(
+            told,
+            "agents      usable: claude (2.1.4\n            (Claude Code)), codex\n            (codex-cli 0.142.5)\n"
+        );
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::model::record;
 use crate::model::time::Stamp;
 use crate::monitor::app::effect::{Effect, News, PastEntry};
 use crate::monitor::app::run::App;
+use crate::monitor::app::ui::Agents;
 use crate::source::feed::Batch;
 use crate::source::journal;
 use crate::synth::Fleet;
@@ -36,6 +37,8 @@ impl MadeUp {
         let mut kernel = Kernel::default();
         let facts = facts(began.chain(fleet.events()), |event| kernel.apply(&as_an_engine_writes(event)));
         let _ = app.news(News::Facts(Batch { facts, more: false }), now);
+        let names = ["claude", "codex", "gemini", "simulated"].map(str::to_owned).to_vec();
+        app.ui.agents = Agents { names, default: Some("claude".into()) };
         let _ = app.tick(now);
         Self { kernel, now }
     }

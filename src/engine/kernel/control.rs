@@ -115,7 +115,11 @@ impl Turn<'_> {
                 self.tell_paused(&command);
                 proof
             }
-            Verb::Resume => format!("{count} of {count} answered"),
+            Verb::Resume => match count {
+                0 => "no session stood still".into(),
+                1 => "1 of 1 session answered".into(),
+                count => format!("{count} of {count} sessions answered"),
+            },
             Verb::Cancel { .. } => match self.cancel_proof(&command) {
                 Some(proof) => proof,
                 None => return,

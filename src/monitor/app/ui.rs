@@ -166,11 +166,20 @@ pub struct List {
 /// What a node changed: whose, the number of the question, and the answer once it is there.
 pub type Diff = (NodeIx, u64, Option<Result<String, String>>);
 
+/// Whom work can be given to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Agents {
+    /// None where they are not known.
+    pub names: Vec<String>,
+    /// Who does what names nobody, where that is known.
+    pub default: Option<String>,
+}
+
 /// One of several projects that are watched at once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Project {
     pub name: String,
-    pub agents: Vec<String>,
+    pub agents: Agents,
 }
 
 /// Everything the screen needs beside the model.
@@ -202,8 +211,7 @@ pub struct Ui {
     pub outbox: Outbox,
     pub toasts: Vec<Toast>,
     pub settings: Settings,
-    /// The agents that a task can be handed to; none where they are not known.
-    pub agents: Vec<String>,
+    pub agents: Agents,
     /// Whose sources these are, where there are several.
     pub projects: BTreeMap<SourceId, Project>,
     pub totals: Totals,
@@ -253,7 +261,7 @@ impl Ui {
             outbox: Outbox::default(),
             toasts: Vec::new(),
             settings,
-            agents: Vec::new(),
+            agents: Agents::default(),
             projects: BTreeMap::new(),
             totals: Totals::default(),
             needs: Needs::default(),
@@ -414,7 +422,7 @@ impl Ui {
     }
 
     /// Returns the agents that a task for this source can be handed to.
-    pub fn agents_of(&self, source: Option<SourceId>) -> &[String] {
+    pub fn agents_of(&self, source: Option<SourceId>) -> &Agents {
         let project = source.and_then(|source| self.projects.get(&source));
         project.map_or(&self.agents, |project| &project.agents)
     }

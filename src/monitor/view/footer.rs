@@ -79,7 +79,7 @@ fn sources(scene: &Scene<'_>) -> (String, Role) {
 }
 
 /// The keys of each view, in the order of their use.
-const TREE_KEYS: [Action; 16] = [
+const TREE_KEYS: [Action; 17] = [
     Action::Pause,
     Action::Resume,
     Action::Cancel,
@@ -93,6 +93,7 @@ const TREE_KEYS: [Action; 16] = [
     Action::Find,
     Action::Filter,
     Action::Palette,
+    Action::NextPane,
     Action::NextTab,
     Action::Help,
     Action::Quit,
@@ -132,6 +133,10 @@ const LIST_KEYS: [Action; 7] = [
 ];
 /// These stay when the line is short.
 const ALWAYS: [Action; 2] = [Action::Help, Action::Quit];
+/// How to begin something and how to see more of it: nobody finds these by trying, so they come with the controls.
+const WAYS: [Action; 2] = [Action::Delegate, Action::NextPane];
+/// What somebody waits for: where one of these can be done it is shown, whatever else has to go.
+const AWAITED: [Action; 2] = [Action::Approve, Action::Answer];
 /// So many controls of a view are shown also where they cannot be done now: dimmed, and pressed they say why.
 const MAIN_CONTROLS: usize = 5;
 
@@ -152,27 +157,33 @@ pub fn keys(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
     };
     let mut x = area.x + 1;
     for action in shown(scene, actions, usize::from(area.width)) {
-        x = draw_key(area, buf, scene, x, action);
+        x = draw_key(area, buf, scene, x, action) + 2;
     }
 }
 
 /// Chooses the keys that there is room for, in their order: the main controls first, also where they are dimmed,
-/// if all of them fit; then what can be done.
+/// if all of them fit beside what must be seen; then what can be done.
 fn shown(scene: &Scene<'_>, actions: &[Action], cells: usize) -> Vec<Action> {
     /// From this width on everything is shown.
     const ROOMY: usize = 140;
+    /// The blanks after the last key may be missing, the one before the first not.
+    const SLACK: usize = 1;
     let all_wide = |actions: &[Action]| actions.iter().map(|action| wide(scene, *action)).sum::<usize>();
-    let mut room = cells.saturating_sub(all_wide(&ALWAYS) + 1);
+    let mut room = (cells + SLACK).saturating_sub(all_wide(&ALWAYS));
+    let of_view = |action: &Action| actions.contains(action);
+    let can = |action: &Action| is_possible(scene, *action);
     let main: Vec<Action> =
         actions.iter().copied().filter(|action| is_control(*action)).take(MAIN_CONTROLS).collect();
-    let mut kept = ALWAYS.to_vec();
-    if all_wide(&main) <= room {
-        room -= all_wide(&main);
-        kept.extend(main);
-    }
+    let others = WAYS.into_iter().filter(of_view).chain(AWAITED.into_iter().filter(of_view).filter(can));
+    let others: Vec<Action> = others.filter(|action| !main.contains(action)).collect();
+    let possible: Vec<Action> = main.iter().copied().filter(can).collect();
+    let first = [[main.as_slice(), &others].concat(), [possible.as_slice(), &others].concat(), main];
+    let first = first.into_iter().find(|some| all_wide(some) <= room).unwrap_or_default();
+    room -= all_wide(&first);
+    let mut kept = [first.as_slice(), &ALWAYS].concat();
     for action in actions {
         let wide = wide(scene, *action);
-        let is_wanted = !is_control(*action) || cells >= ROOMY || is_possible(scene, *action);
+        let is_wanted = !is_control(*action) || cells >= ROOMY || can(action);
         if !kept.contains(action) && is_wanted && wide <= room {
             room -= wide;
             kept.push(*action);
@@ -186,12 +197,12 @@ fn wide(scene: &Scene<'_>, action: Action) -> usize {
 }
 
 fn draw_key(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, x: u16, action: Action) -> u16 {
-    let Some(key) = scene.keys.hint(action) else { return x };
+    let Some(key) = scene.keys.hint(action) else { return x.saturating_sub(2) };
     let possible = !is_control(action) || is_possible(scene, action);
     let (key_role, word_role) = if possible { (Role::Key, Role::Dim) } else { (Role::Faint, Role::Faint) };
     let ground = scene.style(Role::Footer);
     let x = put(buf, area, x, &key, ground.patch(scene.style(key_role)));
-    put(buf, area, x, &format!(" {}  ", short(action)), ground.patch(scene.style(word_role)))
+    put(buf, area, x, &format!(" {}", short(action)), ground.patch(scene.style(word_role)))
 }
 
 /// Returns the word of an action at the foot of the screen.
@@ -200,6 +211,8 @@ fn short(action: Action) -> &'static str {
     match action {
         Action::Down => "scroll",
         Action::NextTab => "tab",
+        Action::NextPane => "panel",
+        Action::Delegate => "task",
         Action::PreviousTab => "tab back",
         Action::Palette => "command",
         Action::ViewTree => "tree",

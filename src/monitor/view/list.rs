@@ -131,7 +131,8 @@ pub fn parts(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) -> Parts {
     let detail = match area.height {
         0..12 => 0,
         12..24 => 5,
-        _ => 7,
+        // Ten are a proposal of six steps with what is said of it.
+        high => (high * 2 / 5).clamp(7, 10),
     };
     let line = u16::from(detail > 0);
     let rows = area.height - names - detail - line;

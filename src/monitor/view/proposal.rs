@@ -15,7 +15,7 @@ use ratatui::layout::Rect;
 use super::Scene;
 use super::list::keys;
 use super::screen::frame;
-use super::text::put;
+use super::text::{put, width};
 use super::theme::Role;
 use super::tree::label;
 use crate::model::NodeIx;
@@ -47,12 +47,12 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
     let steps = proposed(node);
     let names: Vec<&str> = steps.iter().map(|step| step.label.as_str()).collect();
     let count = if steps.len() == 1 { "1 step".to_owned() } else { format!("{} steps", steps.len()) };
+    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     let lines = [
         (label(node), Role::Title),
-        (format!("{count}: {}", names.join(", ")), Role::Text),
+        (named(&format!("{count}: "), &names, usize::from(inner.width)), Role::Text),
         (totals(steps.iter()), Role::Tokens),
     ];
-    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     for ((text, role), y) in lines.iter().zip(inner.top()..inner.bottom()) {
         put(buf, Rect { y, height: 1, ..inner }, inner.x, text, scene.style(*role));
     }
@@ -66,5 +66,31 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
         keys(foot, buf, scene, Some(ix), &dealing);
     } else {
         keys(foot, buf, scene, None, &[(Action::ViewNeedsMe, "deal with it among what needs you")]);
+    }
+}
+
+/// Names as many as there is room for, and says how many more there are: half a name says little.
+fn named(head: &str, names: &[&str], room: usize) -> String {
+    let told = |shown: usize| {
+        let (first, rest) = names.split_at(shown.min(names.len()));
+        let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+        format!("{head}{}{more}", first.join(", "))
+    };
+    let fitting = (1..=names.len()).rev().map(told).find(|text| width(text) <= room);
+    // Not even one fits whole: then it is cut.
+    fitting.unwrap_or_else(|| told(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::named;
+
+    #[test]
+    fn a_name_is_whole_or_counted() {
+        let names = ["Map the seams", "Extract the ledger", "Move it"];
+        assert_eq!(named("3 steps: ", &names, 60), "3 steps: Map the seams, Extract the ledger, Move it");
+        assert_eq!(named("3 steps: ", &names, 40), "3 steps: Map the seams and 2 more");
+        assert_eq!(named("3 steps: ", &names, 4), "3 steps: Map the seams and 2 more");
+        assert_eq!(named("no steps: ", &[], 40), "no steps: ");
     }
 }

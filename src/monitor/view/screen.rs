@@ -15,6 +15,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Modifier;
 use ratatui::widgets::{Block, BorderType, Widget};
 
 use super::text::{put, span};
@@ -107,6 +108,10 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) -> Drawn {
     }
     footer::receipts(places.receipts, buf, scene);
     footer::keys(places.keys, buf, scene);
+    let covers = |layer: &Layer| !matches!(layer, Layer::Prompt(_));
+    if scene.ui.layers.iter().any(covers) {
+        recede(area, buf, scene);
+    }
     for (nth, layer) in scene.ui.layers.iter().enumerate() {
         match layer {
             // A plan takes the place of what it was made from.
@@ -124,6 +129,13 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) -> Drawn {
         super::text::make_plain(area, buf);
     }
     drawn
+}
+
+/// Takes the colour from what a dialog lies over: scraps of it beside the dialog are not to be read with it.
+fn recede(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
+    let faint = scene.style(Role::Faint);
+    let plain = faint.remove_modifier(Modifier::BOLD);
+    buf.set_style(area, ratatui::style::Style { bg: None, ..plain });
 }
 
 /// Returns whether a layer shows what would be started.

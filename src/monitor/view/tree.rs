@@ -259,7 +259,7 @@ fn title_style(scene: &Scene<'_>, ix: NodeIx, node: &Node) -> Style {
     let word = node.status.word();
     let is_past = matches!(word, StatusWord::Done | StatusWord::Skipped | StatusWord::Cancelled);
     let mut style = match (scene.ui.needs.get(ix), is_past) {
-        (Some(_), _) => scene.style(Role::of_status(word)),
+        (Some(_), _) => scene.style(role_of(scene.ui.stances.of(ix, node))),
         (None, true) => scene.style(Role::Dim),
         (None, false) => scene.style(Role::Text),
     };
@@ -345,7 +345,11 @@ fn draw_state(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, node: &Node, stan
     match (stance, pace::percent(node)) {
         (Stance::Works, Some(percent)) => draw_bar(area, buf, scene, percent),
         (Stance::Works | Stance::Still(StatusWord::Done), _) => {}
-        (_, _) => put_column(buf, area, stance.short(), scene.style(role_of(stance)), Side::Left),
+        (_, _) => {
+            let (whole, room) = (stance.word(), usize::from(area.width));
+            let word = if width(whole) <= room { whole } else { stance.short() };
+            put_column(buf, area, word, scene.style(role_of(stance)), Side::Left);
+        }
     }
 }
 
@@ -384,6 +388,17 @@ mod tests {
     fn every_state_has_a_shape_of_its_own() {
         let shapes: std::collections::HashSet<&str> = WORDS.map(|(word, _)| symbol(word)).into();
         assert_eq!(shapes.len(), WORDS.len());
+    }
+
+    #[test]
+    fn every_word_of_a_state_fits_the_narrowest_column_for_it() {
+        let column = (0..400).map(|width| Columns::of(width).bar).filter(|cells| *cells > 0).min().unwrap();
+        let still = WORDS.map(|(word, _)| Stance::Still(word));
+        let others =
+            [Stance::Works, Stance::Asks, Stance::WaitsForYou, Stance::Silent, Stance::Overdue, Stance::Idle];
+        for stance in still.into_iter().chain(others) {
+            assert!(width(stance.short()) <= usize::from(column), "{}", stance.short());
+        }
     }
 
     #[test]

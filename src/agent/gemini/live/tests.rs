@@ -286,7 +286,7 @@ fn what_is_not_known_is_kept_and_counted_and_stops_nothing() {
     let log = hear(&mut adapter, "{\"type\":\"sung\",\"x\":1}\nplain words\n[1]\n").log;
     assert!(matches!(of(&log, None)[0], Entry::Unknown { what, .. } if what == "sung"));
     assert!(of(&log, None).contains(&&Entry::Output { text: "plain words".into(), cut: 0 }), "{log:?}");
-    assert!(verdict(&mut adapter, &by_itself(1)).1.unwrap().contains("1 lines of its stream are unknown"));
+    assert!(verdict(&mut adapter, &by_itself(1)).1.unwrap().contains("1 line of its stream is unknown"));
 }
 
 /// Returns everything that an adapter makes of a stream that comes in these pieces.

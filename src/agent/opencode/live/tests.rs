@@ -256,7 +256,7 @@ fn what_is_not_known_is_kept_and_counted_and_stops_nothing() {
     assert!(matches!(&step.log[0].entry, Entry::Unknown { what, .. } if what == "sung"), "{step:#?}");
     assert_eq!(step.log[1].entry, Entry::Output { text: "plain words".into(), cut: 0 });
     let (_, error) = verdict(&mut adapter, &ended(Cause::Itself));
-    assert!(error.unwrap().contains("1 lines of its stream are unknown"));
+    assert!(error.unwrap().contains("1 line of its stream is unknown"));
 }
 
 /// Returns everything that an adapter makes of a stream that comes in these pieces.

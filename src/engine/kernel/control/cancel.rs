@@ -34,7 +34,12 @@ impl Turn<'_> {
         let undo = if wants_undo { Some(self.undo(command)?) } else { None };
         let pending = self.kernel.pending.get(&command.id)?;
         let count = processes(&pending.proofs);
-        let ended = format!("{}, {} had not begun", ended(count, KNOWS_ORPHANS), pending.unstarted);
+        let ended = ended(count, KNOWS_ORPHANS);
+        let ended = match pending.unstarted {
+            0 => ended,
+            1 => format!("{ended}, 1 step had not begun"),
+            steps => format!("{ended}, {steps} steps had not begun"),
+        };
         Some(match undo {
             None => ended,
             Some(Undo::Done { proof }) => format!("{ended}; {proof}"),

@@ -74,6 +74,7 @@ pub fn read(form: &Form) -> Result<Asked, String> {
                 (Some("allow"), None) => Answer::Allow,
                 (Some("deny"), None) => Answer::Deny,
                 (Some("session"), None) => Answer::AllowForSession,
+                (Some(NAMED), None) => Answer::Text(form.chosen_label(HOW).unwrap_or_default().to_owned()),
                 (Some("text"), None) => return Err("Type an answer first.".into()),
                 (Some("text" | ""), Some(text)) => Answer::Text(text),
                 (Some(word), Some(_)) => {

@@ -252,19 +252,36 @@ pub fn question(target: Target, node: &Node, question: &Question) -> Form {
     notes
         .extend(question.tool.as_deref().map(|tool| Note::new(Tone::Warn, format!("tool: {}", clean(tool)))));
     notes.extend(question.input.as_ref().map(|input| Note::new(Tone::Dim, clean(&input.to_string()))));
-    if !question.options.is_empty() {
-        notes.push(Note::new(Tone::Dim, format!("It takes: {}", clean(&question.options.join(", ")))));
-    }
-    let how = vec![
-        // Nothing is chosen at first: Enter pressed twice must not allow anything.
-        Choice::new("", "–", "choose, or type an answer below"),
-        Choice::new("allow", "allow", "this once"),
-        Choice::new("deny", "deny", ""),
-        Choice::new("session", "allow for this session", "it will not ask for this again"),
-        Choice::new("text", "answer in words", "with the text below"),
-    ];
     let title = format!("{}: asks", named(&target, Some(node)));
-    let fields = vec![Field::choice(HOW, how), Field::text(TEXT, "an answer in words")];
+    let fields = vec![Field::choice(HOW, answers(question)), Field::text(TEXT, "an answer in words")];
     let purpose = Purpose::Answer(target, question.question_id.clone());
     Form { notes, fields, ..Form::new(purpose, title, "answer") }
+}
+
+/// What a question takes. One that names nothing takes anything.
+fn answers(question: &Question) -> Vec<Choice> {
+    /// What a question about a permission takes that names nothing.
+    const PERMISSION: [&str; 3] = ["allow", "deny", "allow-for-session"];
+    let named: Vec<&str> = question.options.iter().map(String::as_str).collect();
+    let takes = if named.is_empty() { PERMISSION.as_slice() } else { &named };
+    // Nothing is chosen at first: Enter pressed twice must not allow anything.
+    let mut choices = vec![Choice::new("", "–", "choose, or type an answer below")];
+    choices.extend(takes.iter().filter_map(|word| match *word {
+        "allow" => Some(Choice::new("allow", "allow", "this once")),
+        "deny" => Some(Choice::new("deny", "deny", "")),
+        "allow-for-session" => {
+            Some(Choice::new("session", "allow for this session", "it will not ask for this again"))
+        }
+        // A name that cannot be shown as it is could not be chosen by it: it can be typed.
+        other if *crate::model::text::line(other) != *other => None,
+        other => Some(Choice::new(NAMED, other, "")),
+    }));
+    let is_permission = takes.iter().all(|word| PERMISSION.contains(word));
+    let words = if is_permission && !named.is_empty() {
+        Choice::new("text", "deny in words", "it is not done, and hears the text below")
+    } else {
+        Choice::new("text", "answer in words", "with the text below")
+    };
+    choices.push(words);
+    choices
 }

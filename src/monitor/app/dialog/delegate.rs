@@ -5,6 +5,8 @@ use super::answer::agent;
 use super::ask::{AGENT, AGENTS, BUDGET, DEPTH, HOW, MODEL, PATTERN, ROUNDS, STEPS, TEXT, agent_of};
 use super::offers::Offers;
 use super::{Asked, Choice, Field, Form, Note, Purpose, Tone, proposal};
+use crate::agent::kind::{FOUND_BY_NAME, Kind};
+use crate::config::SIMULATED;
 use crate::decide::pattern::MOST_ROUNDS;
 use crate::decide::plan::{BUILT_IN, PLANNED_BY};
 use crate::model::budget::{self, Limit};
@@ -13,6 +15,7 @@ use crate::model::handoff::{Decision, SubtaskSpec};
 use crate::model::key::SourceId;
 use crate::model::text;
 use crate::monitor::app::effect::{Handover, Planned, TaskName};
+use crate::monitor::app::ui::Agents;
 use crate::report::measure::tokens;
 
 /// How deep a delegation may be at most.
@@ -25,7 +28,7 @@ pub struct Takers<'a> {
     pub source: Option<SourceId>,
     /// The project's name, where there are several.
     pub project: Option<&'a str>,
-    pub agents: &'a [String],
+    pub agents: &'a Agents,
 }
 
 /// Makes the form that asks what is to be handed over.
@@ -39,10 +42,11 @@ pub fn ask(takers: Takers<'_>) -> Form {
         Choice::new("ensemble", "ensemble", "several answers, then a judge"),
         Choice::new("direct", "direct", "one agent, one step"),
     ];
-    let agent = if takers.agents.is_empty() {
-        Field::text(AGENT, "an agent by its name (empty: the default one)")
-    } else {
-        agent_of(takers.agents, "the default one", "")
+    let Agents { names, default } = takers.agents;
+    let agent = match default {
+        _ if names.is_empty() => Field::text(AGENT, "an agent by its name (empty: the default one)"),
+        Some(default) => agent_of(names, &format!("the default one ({default})"), ""),
+        None => agent_of(names, "– (there is no default)", ""),
     };
     let fields = vec![
         Field::text(TEXT, "what is to be done, or the id of a task"),
@@ -58,13 +62,20 @@ pub fn ask(takers: Takers<'_>) -> Form {
     Form { notes: beforehand(takers), fields, ..Form::new(purpose, "Delegate", "show the plan") }
 }
 
-/// What to know before; where only the agent is there that needs no configuration, what to write where.
+/// What to know before; where no agent but the simulated one is there, how to get one.
 fn beforehand(takers: Takers<'_>) -> Vec<Note> {
     let project = takers.project.map(|name| Note::new(Tone::Plain, format!("It goes to {name}.")));
     let mut notes: Vec<Note> = project.into_iter().collect();
     notes.push(Note::new(Tone::Dim, "Nothing begins yet: the decision and the plan come first."));
-    if let [_] = takers.agents {
-        notes.push(Note::new(Tone::Warn, "No agent of yours is configured yet. In quarterdeck.toml write:"));
+    if let [only] = takers.agents.names.as_slice()
+        && only == SIMULATED
+    {
+        let programs: Vec<&str> = FOUND_BY_NAME.into_iter().filter_map(Kind::program).collect();
+        let none = format!(
+            "No agent is configured, and none of {} is found on PATH. Install one, or in quarterdeck.toml write:",
+            programs.join(", ")
+        );
+        notes.push(Note::new(Tone::Warn, none));
         notes.push(Note::new(Tone::Plain, "  [agents.coder]\n  kind = \"claude\""));
     }
     notes

@@ -89,7 +89,7 @@ pub fn control_on(ui: &mut Ui, cx: Ctx<'_>, what: Control, nodes: &[NodeIx]) -> 
         | Control::Raise
         | Control::Settle
         | Control::Rollback => {
-            let agents = ui.agents_of(targets.first().map(|target| target.source)).to_vec();
+            let agents = ui.agents_of(targets.first().map(|target| target.source)).names.clone();
             let form = Aim { model: cx.model, nodes: &allowed, targets, refused, agents: &agents }.ask(what);
             open(ui, cx, form, &allowed)
         }
@@ -111,7 +111,8 @@ pub fn approve(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 
 /// Opens the dialog of a failure.
 pub fn fail(ui: &mut Ui, cx: Ctx<'_>, ix: NodeIx, target: &Target) -> Vec<Effect> {
-    let Some(mut form) = failure::ask(cx.model, ix, target.clone(), ui.agents_of(Some(target.source))) else {
+    let Some(mut form) = failure::ask(cx.model, ix, target.clone(), &ui.agents_of(Some(target.source)).names)
+    else {
         return Vec::new();
     };
     let effect = foresee(ui, cx, &mut form, std::slice::from_ref(target), &Verb::Rollback { reason: None });

@@ -252,7 +252,7 @@ fn edit_step(ui: &mut Ui) -> Vec<Effect> {
             } else {
                 None
             };
-            proposal::edit(form, ui.agents_of(source))
+            proposal::edit(form, &ui.agents_of(source).names)
         }
         Some(Layer::Help { .. } | Layer::Palette(_) | Layer::Prompt(_)) | None => None,
     };

@@ -69,7 +69,11 @@ pub fn news(ui: &mut Ui, cx: Ctx<'_>, news: News) -> Vec<Effect> {
         News::NotDelegated { source, handover, why } => {
             super::delegate::refused(ui, cx, source, &handover, &why);
         }
-        News::Previewed { ticket, lines } | News::Explained { ticket, lines } => {
+        News::Explained { ticket, lines } => {
+            let more = super::tools::sentences(ui, cx, &lines);
+            answer(ui, ticket, more);
+        }
+        News::Previewed { ticket, lines } => {
             let titled = lines.iter().map(|line| super::tools::with_titles(ui, cx, line)).collect();
             answer(ui, ticket, titled);
         }

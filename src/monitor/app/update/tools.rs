@@ -4,15 +4,17 @@ use std::path::PathBuf;
 
 use super::Ctx;
 use crate::control;
-use crate::model::Model;
-use crate::model::id::{DelegationId, SubtaskId};
+use crate::model::id::DelegationId;
 use crate::model::key::{NodeKey, SourceKind};
 use crate::model::node::{Node, NodeKind};
 use crate::model::status::StatusWord;
+use crate::model::text as clean;
+use crate::model::{Model, NodeIx};
 use crate::monitor::app::dialog::{Form, Note, Tone};
 use crate::monitor::app::effect::Effect;
 use crate::monitor::app::needs::Need;
 use crate::monitor::app::overview::Overview;
+use crate::monitor::app::stance::Stance;
 use crate::monitor::app::ui::{Layer, Pane, Tab, Ui, View};
 
 /// Shows another view.
@@ -162,9 +164,9 @@ pub fn back(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 
 /// Says why the selected node does not run.
 pub fn why(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
-    let Some((_, node)) = ui.selected(cx.model) else { return Vec::new() };
+    let Some((ix, node)) = ui.selected(cx.model) else { return Vec::new() };
     let title = node.title.as_deref().unwrap_or("it").to_owned();
-    let mut form = Form::message(format!("Why: {title}"), what_it_does(node, cx));
+    let mut form = Form::message(format!("Why: {title}"), what_it_does(ui, (ix, node), cx));
     let mut effects = Vec::new();
     if let Ok(target) = control::target(cx.model, node) {
         let ticket = ui.next_ticket();
@@ -176,10 +178,9 @@ pub fn why(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 }
 
 /// What the model alone can say.
-fn what_it_does(node: &Node, cx: Ctx<'_>) -> Vec<Note> {
-    let word = node.status.word();
+fn what_it_does(ui: &Ui, (ix, node): (NodeIx, &Node), cx: Ctx<'_>) -> Vec<Note> {
     let since = node.clocks.since.map(|since| crate::report::measure::duration(cx.now.since(since)));
-    let mut text = format!("It is {}", word.as_str());
+    let mut text = format!("It {}", stands(ui.stances.of(ix, node)));
     if let Some(since) = since {
         text = if node.status.is_ended() {
             format!("{text} ({since} ago)")
@@ -189,18 +190,61 @@ fn what_it_does(node: &Node, cx: Ctx<'_>) -> Vec<Note> {
     }
     let mut notes = vec![Note::new(Tone::Plain, format!("{text}."))];
     notes.extend(node.status.why().map(|why| Note::new(Tone::Dim, why.to_owned())));
-    if word == StatusWord::Queued {
-        let beside = delegation_of(node);
-        let titled = |id: &SubtaskId| {
-            let title = beside.and_then(|delegation| step_title(cx.model, delegation, id.as_str()));
-            title.unwrap_or_else(|| id.to_string())
-        };
-        let waits = node.depends_on.iter().flatten().map(titled).collect::<Vec<_>>();
-        if !waits.is_empty() {
-            notes.push(Note::new(Tone::Dim, format!("It comes after {}.", waits.join(", "))));
+    let question = node.more().and_then(|more| more.questions.first()).filter(|_| !node.status.is_ended());
+    let asked = question.and_then(|question| question.text.as_deref());
+    notes.extend(asked.map(|asked| Note::new(Tone::Warn, format!("It asks: {}", clean::lines(asked)))));
+    notes.extend(comes_after(ui, node, cx).map(|text| Note::new(Tone::Dim, text)));
+    notes
+}
+
+/// Says which steps a node that has not begun comes after, and what those do that are not over.
+fn comes_after(ui: &Ui, node: &Node, cx: Ctx<'_>) -> Option<String> {
+    if node.status.word() != StatusWord::Queued {
+        return None;
+    }
+    let beside = delegation_of(node);
+    let told = node.depends_on.iter().flatten().map(|id| {
+        let Some(delegation) = beside else { return id.to_string() };
+        let title = step_title(cx.model, delegation, id.as_str()).unwrap_or_else(|| id.to_string());
+        let ix = cx.model.find(&NodeKey::Subtask(delegation.clone(), id.clone()));
+        let step = ix.and_then(|ix| Some((ix, cx.model.get(ix)?)));
+        match step.filter(|(_, step)| !step.status.is_ended()) {
+            Some((ix, step)) => format!("{title}, which {}", stands(ui.stances.of(ix, step))),
+            None => title,
+        }
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| format!("It comes after {}.", told.join("; ")))
+}
+
+/// Says what a node does, after its name.
+fn stands(stance: Stance) -> String {
+    match stance {
+        Stance::Asks | Stance::WaitsForYou => stance.word().to_owned(),
+        Stance::Works | Stance::Silent | Stance::Overdue | Stance::Idle | Stance::Still(_) => {
+            format!("is {}", stance.word())
         }
     }
-    notes
+}
+
+/// Returns what an engine says beyond what the model alone did, as sentences.
+pub fn sentences(ui: &Ui, cx: Ctx<'_>, lines: &[String]) -> Vec<String> {
+    let waits: Vec<String> = ui
+        .selected(cx.model)
+        .filter(|(_, node)| node.status.word() == StatusWord::Queued)
+        .map(|(_, node)| node.depends_on.iter().flatten().map(ToString::to_string).collect())
+        .unwrap_or_default();
+    let said_already = format!("waits for {}", waits.join(", "));
+    let bare = lines.iter().map(|line| without_own_name(ui, cx, line));
+    let more = bare.filter(|line| waits.is_empty() || *line != said_already);
+    more.map(|line| sentence(&with_titles(ui, cx, line))).collect()
+}
+
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    let stop = if text.ends_with(['.', '?', '!', ':']) || text.is_empty() { "" } else { "." };
+    format!("{first}{}{stop}", letters.as_str())
 }
 
 /// Returns the title of a step, with the id by which others speak of it.
@@ -212,11 +256,8 @@ fn step_title(model: &Model, delegation: &DelegationId, step: &str) -> Option<St
 
 /// Returns what an engine says of the selected node and of steps beside it, with their titles: an engine speaks by ids.
 pub fn with_titles(ui: &Ui, cx: Ctx<'_>, line: &str) -> String {
-    let own = ui.selected(cx.model).map(|(_, node)| node);
-    let beside = own.and_then(delegation_of);
-    // The dialog is headed by its title.
-    let head = own.and_then(|node| node.keys.first()).map(|key| format!("{key}: ")).unwrap_or_default();
-    let said = line.strip_prefix(&head).unwrap_or(line);
+    let beside = ui.selected(cx.model).and_then(|(_, node)| delegation_of(node));
+    let said = without_own_name(ui, cx, line);
     let named = said.split(' ').map(|word| {
         let bare = word.trim_end_matches([',', '.', ':', ';']);
         let title = match bare.split_once('/') {
@@ -226,6 +267,13 @@ pub fn with_titles(ui: &Ui, cx: Ctx<'_>, line: &str) -> String {
         title.map_or_else(|| word.to_owned(), |title| word.replacen(bare, &title, 1))
     });
     named.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns what is said of the selected node without its name: the dialog is headed by its title.
+fn without_own_name<'l>(ui: &Ui, cx: Ctx<'_>, line: &'l str) -> &'l str {
+    let own = ui.selected(cx.model).and_then(|(_, node)| node.keys.first());
+    let head = own.map(|key| format!("{key}: ")).unwrap_or_default();
+    line.strip_prefix(&head).unwrap_or(line)
 }
 
 /// Returns the delegation that a node is, or is a step of.

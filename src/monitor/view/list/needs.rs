@@ -31,11 +31,11 @@ use crate::report::measure::{UNKNOWN, duration};
 const COLUMNS: [Column; 7] = [
     Column::fixed("", 2, Side::Left, 0),
     Column::fixed("need", 8, Side::Left, 0),
-    Column::wide("what", 10, 3, 0),
-    Column::wide("of", 8, 2, 96),
+    Column::wide("what", 10, 1, 0),
+    Column::wide("of", 8, 1, 96),
     Column::fixed("agent", 10, Side::Left, 72),
     Column::fixed("waits", 6, Side::Right, 44),
-    Column::wide("says", 10, 5, 60),
+    Column::wide("says", 10, 2, 60),
 ];
 
 /// The three kinds of urgency, each with the needs that belong to it.
@@ -239,8 +239,14 @@ fn draw_detail(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, (need, ix): (Nee
     let wide = usize::from(area.width);
     lines.extend(wrap(&said(node, need), wide, scene.style(Role::Text)));
     lines.extend(more_of(scene, node, need, wide));
-    lines.truncate(usize::from(area.height.saturating_sub(1)));
-    put_lines(area, buf, &lines);
+    let room = usize::from(area.height.saturating_sub(1));
+    if lines.len() > room {
+        let left_out = lines.len() - room.saturating_sub(1);
+        lines.truncate(room.saturating_sub(1));
+        let more = format!("{} {left_out} more lines", scene.sign("…", "..."));
+        lines.push(Line::from(span(more, scene.style(Role::Faint))));
+    }
+    put_lines(Rect { height: area.height.saturating_sub(1), ..area }, buf, &lines);
     let foot = Rect { y: area.bottom().saturating_sub(1), height: 1, ..area };
     keys(foot, buf, scene, Some(ix), keys_of(need));
 }

@@ -150,7 +150,10 @@ fn burn(scene: &Scene<'_>, wide: usize) -> Line<'static> {
     let height =
         |bar: u64| usize::try_from((u128::from(bar) * last).div_ceil(u128::from(highest))).unwrap_or(0);
     let chart: String = bars.iter().filter_map(|bar| signs.get(height(*bar)).copied()).collect();
-    let rate = series.per_minute(scene.now).map_or_else(|| UNKNOWN.to_owned(), tokens);
+    let rate = series.per_minute(scene.now);
+    // A flat line beside a rate that nobody knows would say that nothing is spent.
+    let chart = if rate.is_none() { String::new() } else { chart };
+    let rate = rate.map_or_else(|| UNKNOWN.to_owned(), tokens);
     Line::from(vec![
         span(pad("Burn", NAME), scene.style(Role::Dim)),
         span(pad(&format!("{rate}/min"), VALUE), scene.style(Role::Tokens)),

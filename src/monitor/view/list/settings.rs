@@ -117,7 +117,7 @@ fn draw_told(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, told: &Told, name_e
     let x = name_end + 1;
     let is_roomy = row.right().saturating_sub(x) > wide + 12;
     let end = if is_roomy && wide > 0 { row.right() - wide - 2 } else { row.right() };
-    let value = fit(&told.value, usize::from(end.saturating_sub(x)));
+    let value = fit(in_words(&told.value), usize::from(end.saturating_sub(x)));
     put(buf, row, x, &value, scene.style(if wide > 0 { Role::Accent } else { Role::Text }));
     if is_roomy && wide > 0 {
         put(buf, row, end + 1, layer, scene.style(Role::Dim));
@@ -129,7 +129,7 @@ fn explained(told: &Told, key: &Key) -> String {
     let from = told.layer.map_or("the engine", Layer::as_str);
     let is_built_in = told.layer == Some(Layer::BuiltIn);
     let warns = if key.only_warns && is_built_in { " While nobody sets it, it only warns." } else { "" };
-    format!("{} It is {} ({from}), and may be {}.{warns}", key.says, told.value, key.range())
+    format!("{} It is {} ({from}), and may be {}.{warns}", key.says, in_words(&told.value), key.range())
 }
 
 /// Explains the selected one.
@@ -161,4 +161,9 @@ fn draw_detail(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, item: &Item) {
     put_lines(area, buf, &lines);
     let foot = Rect { y: area.bottom().saturating_sub(1), height: 1, ..area };
     keys(foot, buf, scene, None, dealing);
+}
+
+/// Returns a value as a person says it.
+fn in_words(value: &str) -> &str {
+    if value == "null" { "none" } else { value }
 }
