@@ -28,6 +28,7 @@ pub mod record;
 pub mod ripe;
 pub mod rollback;
 pub mod rollup;
+pub mod running;
 pub mod secrets;
 pub mod status;
 pub mod text;

@@ -15,6 +15,7 @@ use super::id::{CommandId, QuestionId, Seq, SessionId, SubtaskId, TaskId};
 use super::key::{NodeKey, SourceId};
 use super::name::Name;
 use super::rollup::Rollup;
+pub use super::running::Running;
 use super::status::Status;
 use super::time::Stamp;
 use super::usage::{Context, Spend, Tokens, Usd};
@@ -126,27 +127,6 @@ pub struct More {
     pub receipts: Vec<CommandId>,
     /// How long it may be silent, in milliseconds, as others say than the one who is believed.
     pub(super) other_patience: Vec<(SourceId, u64)>,
-}
-
-/// A process, as the system shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Running {
-    pub pid: u32,
-    /// When it started, in the system's own measure: its number may be given again.
-    pub start: u64,
-    /// What was started, as a person would type it.
-    pub command: Box<str>,
-    /// Whether a shell waits for it and would take the terminal back if it stopped.
-    pub is_foreground: bool,
-    /// Whether it is still there.
-    pub is_alive: bool,
-}
-
-impl Running {
-    /// Returns the key of this process.
-    pub fn key(&self) -> NodeKey {
-        NodeKey::Process(self.pid, self.start)
-    }
 }
 
 /// The models of a node: what was asked for, what a hook put in, what ran.
