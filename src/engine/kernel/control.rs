@@ -115,11 +115,7 @@ impl Turn<'_> {
                 self.tell_paused(&command);
                 proof
             }
-            Verb::Resume => match count {
-                0 => "no session stood still".into(),
-                1 => "1 of 1 session answered".into(),
-                count => format!("{count} of {count} sessions answered"),
-            },
+            Verb::Resume => resume_proof(count),
             Verb::Cancel { .. } => match self.cancel_proof(&command) {
                 Some(proof) => proof,
                 None => return,
@@ -231,6 +227,15 @@ fn ended(count: usize, knows_orphans: bool) -> String {
         format!("{count} of {count} ended")
     } else {
         format!("{count} ended, none found that is left")
+    }
+}
+
+/// Says that every session that stood still answered: it goes on, or had ended meanwhile.
+fn resume_proof(sessions: usize) -> String {
+    match sessions {
+        0 => "no session stood still".into(),
+        1 => "1 of 1 session answered".into(),
+        count => format!("{count} of {count} sessions answered"),
     }
 }
 
