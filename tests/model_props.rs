@@ -8,7 +8,7 @@ use model_facts::{Step, keys, model, stamp, steps, usage};
 use proptest::prelude::*;
 use quarterdeck::model::Model;
 use quarterdeck::model::delta::Delta;
-use quarterdeck::model::fact::{About, Fact, NodeFact, Scope, UsageReport};
+use quarterdeck::model::fact::{About, Fact, NodeFact, Scope, Sent, UsageReport};
 use quarterdeck::model::key::SourceId;
 use quarterdeck::model::ripe::{KEEP_FOR, ripe};
 use quarterdeck::model::status::Status;
@@ -67,7 +67,7 @@ proptest! {
     #[test]
     fn messages_told_at_once_are_as_if_told_one_after_the_other(
         steps in steps(40), keys in keys(), at in prop::option::of(stamp()),
-        told in prop::collection::vec((usage(), any::<bool>()), 1..12),
+        told in prop::collection::vec((usage(), prop::sample::select(vec![Sent::Unknown, Sent::Here, Sent::Elsewhere])), 1..12),
     ) {
         let (mut one, mut two) = (model(), model());
         for step in steps {
@@ -78,7 +78,7 @@ proptest! {
             let about = About::Several(keys.clone(), facts);
             let _ = model.apply(Fact { source: SourceId(1), at: None, about });
         };
-        let told = told.into_iter().map(|(report, is_original)| UsageReport { is_original, ..report });
+        let told = told.into_iter().map(|(report, sent)| UsageReport { sent, ..report });
         let told: Vec<UsageReport> = told.collect();
         tell(&mut one, told.iter().map(|report| (at, NodeFact::Used(Box::new(report.clone())))).collect());
         tell(&mut two, vec![(at, NodeFact::UsedAll(told))]);

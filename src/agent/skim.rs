@@ -264,8 +264,9 @@ fn next_quote(text: &[u8]) -> Option<usize> {
 /// Returns which byte of a word is the first quote.
 fn quote_in(word: u64) -> Option<usize> {
     const ONES: u64 = u64::from_le_bytes([1; WORD]);
+    const QUOTES: u64 = u64::from_le_bytes([b'"'; WORD]);
     // A byte that is a quote becomes 0, and only the first 0 is sure to get its high bit by the subtraction.
-    let zeros = word ^ (ONES * b'"' as u64);
+    let zeros = word ^ QUOTES;
     let found = zeros.wrapping_sub(ONES) & !zeros & (ONES << 7);
     (found != 0).then(|| (found.trailing_zeros() / 8) as usize)
 }

@@ -170,10 +170,18 @@ pub struct UsageReport {
     pub cost: Option<Usd>,
     /// Whether the cost is computed from a table of prices; else it is the tool's own figure.
     pub by_table: bool,
-    /// Whether the source knows that this node sent it: it moves here from whoever only repeats it.
-    pub is_original: bool,
-    /// Whether the source knows that this node only repeats it: it stays where it is.
-    pub is_copy: bool,
+    pub sent: Sent,
+}
+
+/// What a source knows of who sent a message that several nodes have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sent {
+    #[default]
+    Unknown,
+    /// This node: it moves here from whoever only repeats it.
+    Here,
+    /// Another one: here it is only repeated, and stays where it is.
+    Elsewhere,
 }
 
 impl UsageReport {

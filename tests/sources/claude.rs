@@ -201,7 +201,7 @@ fn a_message_in_the_fast_mode_costs_what_that_costs() {
         let model = home.follow().model;
         let session = model.find(&NodeKey::CliSession("claude".into(), "abab0001".into())).unwrap();
         let cost = model.get(session).unwrap().own_spend().cost;
-        assert_eq!(cost.dollars(), 8.0 + 4.0 + (40.0 + 20.0) / 1e6);
+        assert_eq!(cost, quarterdeck::model::usage::Usd::from_dollars(8.0 + 4.0 + (40.0 + 20.0) / 1e6));
     }
 }
 

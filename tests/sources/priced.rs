@@ -34,11 +34,12 @@ fn a_projects_price_goes_over_the_users_and_the_users_over_the_built_in_one() {
         let tree: Value = serde_json::from_slice(&output.stdout).unwrap();
         let session =
             tree["nodes"].as_array().unwrap().iter().find(|node| node["kind"] == "session").unwrap();
-        session["cost"]["own"].as_f64().unwrap_or_else(|| panic!("{session:#}")).floor()
+        let cost = session["cost"]["own"].as_f64().unwrap_or_else(|| panic!("{session:#}"));
+        format!("${cost:.2}")
     };
-    assert_eq!(cost(), 4.0);
+    assert_eq!(cost(), "$4.00");
     write(".config/quarterdeck/prices.toml", 7);
-    assert_eq!(cost(), 7.0);
+    assert_eq!(cost(), "$7.00");
     write("shop/.quarterdeck/prices.toml", 9);
-    assert_eq!(cost(), 9.0);
+    assert_eq!(cost(), "$9.00");
 }

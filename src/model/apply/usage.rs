@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 
 use super::Told;
 use crate::model::delta::Delta;
-use crate::model::fact::{Scope, UsageReport};
+use crate::model::fact::{Scope, Sent, UsageReport};
 use crate::model::node::{Node, Spent, push_tight};
 use crate::model::usage::{Spend, Usd};
 use crate::model::{Model, NodeIx};
@@ -21,12 +21,17 @@ impl Model {
     /// that knows who sent it says so: of a conversation and its copies, the one that was first, be the copies above
     /// it or below.
     pub(super) fn use_tokens(&mut self, ix: NodeIx, report: UsageReport, told: Told, delta: &mut Delta) {
-        let (is_original, is_copy) = (report.is_original, report.is_copy);
+        let sent = report.sent;
         let fresh = self.spent(report);
         match self.booked(ix, &fresh) {
             Some((owner, place)) => {
                 let is_above = |low: NodeIx, high: NodeIx| self.ancestors(low).any(|above| above == high);
-                let moves = owner != ix && (is_original || (!is_copy && is_above(ix, owner)));
+                let moves = owner != ix
+                    && match sent {
+                        Sent::Here => true,
+                        Sent::Elsewhere => false,
+                        Sent::Unknown => is_above(ix, owner),
+                    };
                 self.repeat(owner, place, &fresh, delta);
                 if moves {
                     self.move_entry(owner, place, ix, delta);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::agent::trail::Said;
 use crate::model::event::payload::Progress;
-use crate::model::fact::{Action, Clock, Description, NodeFact, Scope, StatusReport, UsageReport};
+use crate::model::fact::{Action, Clock, Description, NodeFact, Scope, Sent, StatusReport, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::key::{Keys, NodeKey};
 use crate::model::name::Name;
@@ -320,8 +320,7 @@ impl Used {
             is_fast: self.is_fast,
             cost: self.cost.map(Usd),
             by_table: false,
-            is_original: false,
-            is_copy: false,
+            sent: Sent::Unknown,
         }
     }
 }

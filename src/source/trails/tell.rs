@@ -9,8 +9,7 @@ use hashbrown::hash_map::Entry;
 use hashbrown::{DefaultHashBuilder, HashMap};
 
 use super::fold::{Fold, Folded, Word};
-use crate::model::fact::UsageReport;
-use crate::model::fact::{About, Clock, Fact, NodeFact, SourceFact};
+use crate::model::fact::{About, Clock, Fact, NodeFact, Sent, SourceFact, UsageReport};
 use crate::model::key::{NodeKey, SourceId, SourceKind};
 use crate::model::name::Name;
 use crate::model::price::{Price, Prices};
@@ -127,8 +126,9 @@ impl Teller {
                 report.cost = self.cost(&report);
                 report.by_table = report.cost.is_some();
             }
-            let before = report.id.as_ref().and_then(|id| self.told_by_another(id, owner));
-            (report.is_original, report.is_copy) = (before == Some(true), before == Some(false));
+            if let Some(id) = &report.id {
+                report.sent = self.sent(id, owner);
+            }
             report
         });
         priced.collect()
@@ -154,25 +154,25 @@ impl Teller {
         }
     }
 
-    /// Returns whether a message that another file told already is this one's: that one came to be later, and is a copy.
-    /// `None`: no other file told it.
-    fn told_by_another(&mut self, id: &str, by: Owner) -> Option<bool> {
+    /// Returns whose a message is that another file told already: of the two files, the one that came to be later has a
+    /// copy.
+    fn sent(&mut self, id: &str, by: Owner) -> Sent {
         let file = u32::try_from(by.file).unwrap_or(u32::MAX);
         let known = match self.owners.entry(self.hasher.hash_one(id)) {
             Entry::Vacant(place) => {
                 place.insert(file);
-                return None;
+                return Sent::Unknown;
             }
             Entry::Occupied(known) => known.into_mut(),
         };
         let before = usize::try_from(*known).ok().and_then(|known| *self.files.get(known)?);
-        let before = before.filter(|before| before.file != by.file)?;
+        let Some(before) = before.filter(|before| before.file != by.file) else { return Sent::Unknown };
         let age = |owner: Owner| (owner.is_below, owner.born, owner.order);
-        let is_older = age(by) < age(before);
-        if is_older {
-            *known = file;
+        if age(by) >= age(before) {
+            return Sent::Elsewhere;
         }
-        Some(is_older)
+        *known = file;
+        Sent::Here
     }
 
     /// Returns whether a state is news, not older than what was told before, and since when it is over if it is.
