@@ -1,6 +1,14 @@
 //! Everything that reads what others wrote meets what the fuzzer starts from and what it once found, in an ordinary test:
 //! as it is, cut anywhere, and changed here and there. What each must hold is said where the fuzzer has it.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails where something is not there"
+)]
+
 use std::fs;
 use std::path::Path;
 
@@ -36,7 +44,10 @@ mod plain;
 #[path = "fuzz/readers/text.rs"]
 mod text;
 
-const READERS: [(&str, fn(&[u8])); 13] = [
+/// One of them: it panics where something does not hold.
+type Read = fn(&[u8]);
+
+const READERS: [(&str, Read); 13] = [
     ("api", api::read),
     ("claude", claude::read),
     ("codex", codex::read),

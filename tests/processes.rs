@@ -93,16 +93,22 @@ impl World {
 
 fn start_in(folder: &Path, program: &Path, script: &str, more: &[&str]) -> Started {
     use std::io::{BufRead, BufReader};
-    let mut child = Command::new(program)
+    let mut command = Command::new(program);
+    command
         .arg("-c")
         .arg(format!("echo there; {script}"))
         .args(more)
         .current_dir(folder)
         .env("PATH", format!("{}:/usr/bin:/bin", folder.display()))
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .stdout(Stdio::piped());
+    let mut child = loop {
+        match command.spawn() {
+            // Another test's child has it open for writing still: from when it was copied until that child is another program.
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            child => break child.unwrap(),
+        }
+    };
     let mut said = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut said).unwrap();
     assert_eq!(said.trim(), "there");

@@ -26,7 +26,9 @@ fn the_example_as_it_is_says_nothing_and_uncommented_says_the_defaults() {
             _ => line,
         })
         // What stands below agents and callbacks is no setting.
-        .filter(|line| !["prompt", "on-needs-me", "timeout"].iter().any(|name| line.starts_with(name)))
+        .filter(|line| {
+            !["prompt", "model =", "on-needs-me", "timeout"].iter().any(|name| line.starts_with(name))
+        })
         .collect();
     let (found, _) = read::own("f", &lines.join("\n")).unwrap();
     assert_eq!(found.faults, []);

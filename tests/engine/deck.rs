@@ -205,5 +205,7 @@ pub fn journal(folder: &StateFolder) -> Vec<Value> {
             told => break told.unwrap(),
         }
     };
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    // What is being written has no end yet.
+    let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    whole.map(|line| serde_json::from_str(line).unwrap()).collect()
 }

@@ -27,14 +27,20 @@ fn a_session_in_another_terminal_is_stopped_continued_and_ended_with_all_that_de
     // A program of that name which only runs a command, in a session of its own as agents do.
     let claude = folder.path().join("claude");
     fs::copy("/bin/sh", &claude).unwrap();
-    let child = Command::new(&claude)
+    let mut command = Command::new(&claude);
+    command
         .args(["-c", "setsid sleep 600 & echo there; wait"])
         .current_dir(folder.path())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+        .stderr(Stdio::null());
+    let child = loop {
+        match command.spawn() {
+            // Another test's child has it open for writing still, until that child is another program.
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
+            child => break child.unwrap(),
+        }
+    };
     let mut started = Started(child);
     let child = &mut started.0;
     let mut said = String::new();

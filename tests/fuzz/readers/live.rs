@@ -37,5 +37,7 @@ pub fn read(bytes: &[u8]) {
     assert_eq!(whole, pieces, "{kind:?}");
     assert!(matches!(whole.last().map(|line| &line.entry), Some(Entry::Ended { .. })), "{kind:?}: {whole:?}");
     let mut later = adapter(kind);
-    whole.iter().for_each(|line| later.recall(line));
+    for line in &whole {
+        later.recall(line);
+    }
 }
