@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use quarterdeck::config::Config;
-use quarterdeck::model::event::NAMES;
+use quarterdeck::model::event::{Body, NAMES};
 
 /// The rows of the checklist: the number before the dash, and the last one after it.
 const ROWS: [(u32, u32); 5] = [(0, 20), (1, 78), (2, 23), (3, 17), (4, 19)];
@@ -175,6 +175,28 @@ fn every_toml_example_is_taken_by_the_program() {
         }
     }
     assert!(count > 4, "{count}");
+}
+
+#[test]
+fn every_event_has_an_example_that_the_program_would_write_so() {
+    let page = read(&root().join("docs/events.md"));
+    let lines: String = blocks(&page).into_iter().map(|block| block.text).collect();
+    let mut shown = BTreeSet::new();
+    for line in lines.lines() {
+        let example: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        let (name, data) = (example.get("type").unwrap().as_str().unwrap(), example.get("data").unwrap());
+        let body = Body::read(name, &serde_json::value::to_raw_value(data).unwrap());
+        let again: serde_json::Value = serde_json::from_str(&body.data().unwrap()).unwrap();
+        assert_eq!(&again, data, "{name}");
+        // What a payload does not know is kept beside what it knows.
+        let told = format!("{body:?}");
+        let unknown = told.split("extra: ").skip(1).find(|rest| !rest.starts_with("{}"));
+        assert!(!told.starts_with("Unreadable") && unknown.is_none(), "{name}: {told}");
+        assert!(shown.insert(name.to_owned()), "{name} is shown twice");
+    }
+    let all: BTreeSet<String> = NAMES.iter().map(|name| (*name).to_owned()).collect();
+    assert_eq!(shown, all);
 }
 
 #[test]
