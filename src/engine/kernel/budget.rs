@@ -173,6 +173,11 @@ impl Account {
         is_default(self)
     }
 
+    /// Returns whether anything was charged to it.
+    pub(super) fn has_spent(&self) -> bool {
+        self.spent != Spent::default()
+    }
+
     /// Returns which of its limits is reached.
     pub(super) fn reached(&self) -> Option<Scope> {
         let mut scopes = [Scope::Own, Scope::Day, Scope::Overall].into_iter();
@@ -268,6 +273,9 @@ impl Kernel {
             if let Some(task) = delegation.task_mut(index) {
                 task.account.spent.add(more);
                 task.account.since.get_or_insert(started);
+                if task.account.has_spent() {
+                    delegation.tally.spenders.insert(index);
+                }
             }
             place = delegation.parent.as_ref().map(|above| (above.delegation.clone(), above.index));
             self.brief.unweighed.insert(id);

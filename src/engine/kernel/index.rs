@@ -28,6 +28,8 @@ pub struct Tally {
     pub held: u32,
     /// The steps that have a condition.
     pub conditional: Vec<u32>,
+    /// The steps that have spent something.
+    pub spenders: BTreeSet<u32>,
     /// Delegations below each step.
     pub children: BTreeMap<u32, BTreeSet<DelegationId>>,
     /// Of those, how many have not ended.
@@ -304,6 +306,9 @@ pub(super) fn link(delegation: &mut Delegation) {
         (task.dependants, task.unmet) = (Vec::new(), 0);
         if task.spec.when.is_some() {
             delegation.tally.conditional.push(index);
+        }
+        if task.account.has_spent() {
+            delegation.tally.spenders.insert(index);
         }
         for dependency in &task.spec.dependencies {
             if let Some(on) = delegation.tally.by_id.get(dependency) {

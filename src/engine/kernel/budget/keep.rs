@@ -151,8 +151,8 @@ impl Kernel {
             all.push(of_all(Scope::Overall, self.governing.overall, self.overall, None));
         }
         // Also one that is tried again later, and one that is over while what it handed on is not.
-        let spends = |task: &&Task| task.account.spent != Spent::default();
-        all.extend(delegation.tasks.iter().filter(spends).map(|task| Weighed {
+        let spenders = delegation.tally.spenders.iter().filter_map(|index| delegation.task(*index));
+        all.extend(spenders.map(|task| Weighed {
             id: &delegation.id,
             subtask: Some(&task.spec.id),
             scope: Scope::Own,
