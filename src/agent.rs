@@ -22,6 +22,7 @@ pub mod run;
 pub mod secrets;
 pub mod simulated;
 pub mod skim;
+mod squeeze;
 pub mod trail;
 mod uuid;
 mod wire;

@@ -1,8 +1,11 @@
 //! Cuts a stream of bytes into lines, in bounded memory whatever the lines' length.
 //!
-//! The pieces may end anywhere. A line longer than [`LONGEST`] keeps its beginning, and how long it was.
+//! The pieces may end anywhere. A line longer than [`LONGEST`] keeps its beginning, and how long it was; or, where that
+//! is asked for and it may be JSON, all but its long texts.
 
 use std::borrow::Cow;
+
+use super::squeeze::Squeeze;
 
 /// How much of a line is kept: no line of a protocol is longer, and an agent may print without end.
 pub const LONGEST: usize = 1024 * 1024;
@@ -18,7 +21,7 @@ pub struct Line<'a> {
     pub next: u64,
     /// What is in it, without its end.
     pub bytes: Cow<'a, [u8]>,
-    /// How many bytes were left out.
+    /// How many bytes were left out at its end.
     pub cut: u64,
 }
 
@@ -28,11 +31,26 @@ pub struct Lines {
     begun: Vec<u8>,
     offset: u64,
     cut: u64,
+    /// Whether long texts are taken out of a line that is too long.
+    squeezes: bool,
+    squeeze: Option<Squeeze>,
+    /// How many bytes were taken out.
+    squeezed: u64,
     /// Whether anything of the line was read, be it nothing but what was cut.
     open: bool,
 }
 
 impl Lines {
+    /// Such that of a long line of JSON only long texts are missing.
+    pub fn squeezing() -> Self {
+        Self { squeezes: true, ..Self::default() }
+    }
+
+    /// With nothing read, at that place.
+    fn at(&self, offset: u64) -> Self {
+        Self { offset, squeezes: self.squeezes, ..Self::default() }
+    }
+
     /// Takes the bytes that begin at `offset`, and gives each line that they complete to `each`.
     ///
     /// If they do not go on where the last ones ended, reading starts over there.
@@ -46,7 +64,7 @@ impl Lines {
     /// The same for who only looks at each line: very many of them cost no memory each, and are not copied.
     pub fn pass(&mut self, offset: u64, bytes: &[u8], mut each: impl FnMut(&Line<'_>)) {
         if !self.open || self.end() != offset {
-            *self = Self { offset, ..Self::default() };
+            *self = self.at(offset);
         }
         let mut rest = bytes;
         while let Some(end) = memchr::memchr(b'\n', rest) {
@@ -65,7 +83,7 @@ impl Lines {
             let mut begun = finished.bytes.into_owned();
             begun.clear();
             begun.shrink_to(ROOM);
-            *self = Self { begun, offset: finished.next, cut: 0, open: true };
+            *self = Self { begun, open: true, ..self.at(finished.next) };
         }
         self.open = true;
         self.keep(rest);
@@ -74,15 +92,32 @@ impl Lines {
     /// Returns what is left when the stream has ended without a line end.
     pub fn finish(&mut self) -> Option<Line<'static>> {
         let line = (self.end() > self.offset).then(|| self.take(0));
-        *self = Self::default();
+        *self = self.at(0);
         line
     }
 
     fn end(&self) -> u64 {
-        self.offset + self.begun.len() as u64 + self.cut
+        self.offset + self.begun.len() as u64 + self.squeezed + self.cut
     }
 
     fn keep(&mut self, bytes: &[u8]) {
+        let is_too_long = self.begun.len() + bytes.len() > LONGEST;
+        if self.squeezes && self.squeeze.is_none() && is_too_long && self.begun.first() == Some(&b'{') {
+            self.squeeze = Some(Squeeze::default());
+            let begun = std::mem::take(&mut self.begun);
+            self.squeeze_in(&begun);
+        }
+        if self.squeeze.is_some() { self.squeeze_in(bytes) } else { self.keep_beginning(bytes) }
+    }
+
+    fn squeeze_in(&mut self, bytes: &[u8]) {
+        let Some(squeeze) = &mut self.squeeze else { return };
+        self.squeezed += squeeze.pass(bytes, &mut self.begun) as u64;
+        self.cut += self.begun.len().saturating_sub(LONGEST) as u64;
+        self.begun.truncate(LONGEST);
+    }
+
+    fn keep_beginning(&mut self, bytes: &[u8]) {
         let room = LONGEST.saturating_sub(self.begun.len());
         let (kept, cut) = bytes.split_at_checked(room).unwrap_or((bytes, &[]));
         self.begun.extend_from_slice(kept);
@@ -124,6 +159,35 @@ mod tests {
         let [long, next] = found.as_slice() else { panic!("{} lines", found.len()) };
         assert_eq!((long.bytes.len(), long.cut), (LONGEST, 49 * 1024 * 1024));
         assert_eq!((&*next.bytes, next.offset), (b"next".as_slice(), 50 * 1024 * 1024 + 1));
+    }
+
+    #[test]
+    fn a_long_line_of_json_keeps_all_but_its_long_texts() {
+        let line = format!(r#"{{"data":"{}","usage":{{"output":7}}}}"#, "x".repeat(20 * 1024 * 1024));
+        let whole = format!("{line}\nnext\n");
+        let (mut reader, mut found, mut offset) = (Lines::squeezing(), Vec::new(), 0);
+        for piece in whole.as_bytes().chunks(256 * 1024) {
+            reader.push(offset, piece, |line| found.push(line));
+            offset += piece.len() as u64;
+            assert!(reader.begun.capacity() <= 2 * LONGEST);
+        }
+        let [long, next] = found.as_slice() else { panic!("{} lines", found.len()) };
+        assert_eq!((long.cut, long.next, next.offset), (0, line.len() as u64 + 1, line.len() as u64 + 1));
+        let value: serde_json::Value = serde_json::from_slice(&long.bytes).unwrap();
+        assert_eq!(value["usage"]["output"], 7);
+        assert_eq!(&*next.bytes, b"next");
+    }
+
+    #[test]
+    fn a_long_line_that_is_nothing_but_structure_is_cut() {
+        let line = format!("{{\"a\":[{}", "1,".repeat(LONGEST));
+        let mut reader = Lines::squeezing();
+        let mut found = Vec::new();
+        reader.push(0, line.as_bytes(), |line| found.push(line));
+        assert!(reader.begun.len() <= LONGEST);
+        reader.push(line.len() as u64, b"\n", |line| found.push(line));
+        assert_eq!((found[0].bytes.len(), found[0].cut), (LONGEST, (line.len() - LONGEST) as u64));
+        assert_eq!(found[0].next, line.len() as u64 + 1);
     }
 
     #[test]

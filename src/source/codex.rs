@@ -52,7 +52,7 @@ impl Tool for Codex {
     }
 
     fn version(&self) -> u32 {
-        2
+        3
     }
 
     fn root(&self) -> &Path {

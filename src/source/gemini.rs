@@ -65,7 +65,7 @@ impl Tool for Gemini {
     }
 
     fn version(&self) -> u32 {
-        3
+        4
     }
 
     fn root(&self) -> &Path {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use quarterdeck::model::Model;
 use quarterdeck::model::fact::SourceState;
+use quarterdeck::model::usage::Count;
 use quarterdeck::source::feed::{Feed, follow_into};
 
 use crate::world::{Home, SOURCE, now};
@@ -149,14 +150,36 @@ fn a_thread_that_follows_hears_of_new_files_folders_and_lines() {
 }
 
 #[test]
-fn a_line_of_twenty_megabytes_costs_its_beginning_and_nothing_else() {
-    let home = Home::of("nested");
-    let expected = home.shape();
-    let bytes = fs::read(home.path(MAIN)).unwrap();
-    let mut long = br#"{"type":"user","message":{"role":"user","content":""#.to_vec();
+fn a_line_of_twenty_megabytes_that_says_nothing_costs_nothing() {
+    let (home, plain) = (Home::of("nested"), Home::of("nested"));
+    let mut long = br#"{"type":"attachment","text":""#.to_vec();
     long.resize(20 * 1024 * 1024, b'x');
-    long.extend(b"\"}}\n");
+    long.extend(b"\"}\n");
+    insert(&home, &long);
+    assert_eq!(home.shape(), plain.shape());
+}
+
+#[test]
+fn what_an_answer_of_twenty_megabytes_used_is_counted() {
+    let (home, plain) = (Home::of("nested"), Home::of("nested"));
+    let spent = |home: &Home| {
+        let model = home.follow().model;
+        model
+            .roots()
+            .filter_map(|root| model.get(root)?.subtree_spend().tokens().get(Count::Input))
+            .sum::<u64>()
+    };
+    let usage = r#""usage":{"input_tokens":321,"output_tokens":1}"#;
+    let mut long = br#"{"type":"assistant","timestamp":"2026-11-16T08:00:01Z","uuid":"x1","message":{"id":"long","model":"claude-opus-5-5","content":[{"type":"tool_use","id":"t1","name":"Write","input":{"content":""#.to_vec();
+    long.resize(20 * 1024 * 1024, b'x');
+    long.extend(format!("\"}}}}],{usage}}},\"requestId\":\"r1\"}}\n").as_bytes());
+    insert(&home, &long);
+    assert_eq!(spent(&home), spent(&plain) + 321);
+}
+
+/// Puts a line after the first one of the main transcript.
+fn insert(home: &Home, line: &[u8]) {
+    let bytes = fs::read(home.path(MAIN)).unwrap();
     let (head, rest) = bytes.split_at(bytes.iter().position(|byte| *byte == b'\n').unwrap() + 1);
-    home.write(MAIN, &[head, &long, rest].concat());
-    assert_eq!(home.shape(), expected);
+    home.write(MAIN, &[head, line, rest].concat());
 }

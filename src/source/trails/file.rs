@@ -99,7 +99,7 @@ impl TrailFile {
             inode: look.stamped.inode,
             offset: 0,
             read_to: 0,
-            lines: Lines::default(),
+            lines: Lines::squeezing(),
             reader: Reader::Fresh,
             side: Side::default(),
             concluded: None,
@@ -318,7 +318,7 @@ impl TrailFile {
         {
             self.reader = Reader::Aside(state.into());
             self.read_to = self.offset;
-            self.lines = Lines::default();
+            self.lines = Lines::squeezing();
         }
         if let Kept::Open(fold) = &self.fold {
             self.fold = Kept::Packed(fold.pack());
