@@ -118,7 +118,7 @@ fn facts(scene: &Scene<'_>, sums: &Overview, wide: usize) -> Vec<Line<'static>> 
             fact("Speed-up", format!("{times:.1}×"), Role::Text, note)
         }
         None => {
-            fact("Speed-up", UNKNOWN.into(), Role::Dim, "known once a delegation of today has ended".into())
+            fact("Speed-up", UNKNOWN.into(), Role::Dim, "known once a whole tree of today has ended".into())
         }
     });
     lines.push(burn(scene, wide));
