@@ -18,6 +18,8 @@ use quarterdeck::store::error::Error;
 use quarterdeck::store::folder::StateFolder;
 use quarterdeck::store::history::Cursor;
 use quarterdeck::synth::Fleet;
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 fn now() -> Stamp {
     Stamp::from_millis(1_790_000_000_000)
@@ -101,6 +103,47 @@ fn what_ended_long_ago_leaves_the_model_whole_and_every_record_is_kept() {
     assert_eq!(book.model().roots().len(), 2);
     let _ = book.archive(now().plus(Duration::from_hours(26))).unwrap();
     assert_eq!(history(&folder, 100).len(), 5);
+}
+
+/// Puts a key at the end of every text of a value that is for people to read.
+fn with_key(value: &mut Value, key: &str) {
+    const TEXTS: [&str; 8] =
+        ["title", "summary", "reason", "error", "lastAction", "context", "expectedOutput", "reasoning"];
+    let Some(fields) = value.as_object_mut() else {
+        value.as_array_mut().into_iter().flatten().for_each(|value| with_key(value, key));
+        return;
+    };
+    for (name, value) in fields {
+        match value {
+            Value::String(text) if TEXTS.contains(&name.as_str()) => *text = format!("{text} {key}"),
+            other => with_key(other, key),
+        }
+    }
+}
+
+#[test]
+fn no_record_of_the_history_has_a_key_that_somebody_wrote_down() {
+    let (_temp, folder) = temp();
+    let mut book = open(&folder);
+    let mut touched = 0;
+    let events: Vec<(Stamp, Body)> = fleet(5, 0)
+        .events()
+        .map(|(at, body)| {
+            let mut data: Value = serde_json::from_str(&body.data().unwrap()).unwrap();
+            with_key(&mut data, "sk-ant-api03-CanaryOfAnthropic123");
+            let data = data.to_string();
+            touched += data.matches("Canary").count();
+            (at, Body::read(body.name(), &RawValue::from_string(data).unwrap()))
+        })
+        .collect();
+    assert!(touched > 10, "{touched} texts have it");
+    let _ = book.write(now(), events).unwrap();
+    let _ = book.archive(now().plus(Duration::from_hours(25))).unwrap();
+    let kept = fs::read_to_string(folder.history()).unwrap();
+    assert_eq!(kept.lines().count(), 5);
+    assert!(kept.contains("sk-ant-[redacted]"), "the rest of the text is there");
+    let leaks: Vec<_> = kept.match_indices("Canary").map(|(at, _)| &kept[at - 60..at]).collect();
+    assert_eq!(leaks, [""; 0]);
 }
 
 #[test]

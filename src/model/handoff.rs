@@ -74,6 +74,14 @@ pub struct Handoff {
     pub extra: Map<String, Value>,
 }
 
+impl Handoff {
+    /// Gives each text in it to `each`, but for names.
+    pub fn each_text(&mut self, each: &mut impl FnMut(&mut String)) {
+        self.context.iter_mut().chain(&mut self.expected_output).for_each(&mut *each);
+        self.extra.values_mut().for_each(|value| each_text(value, each));
+    }
+}
+
 /// Why it was delegated, or was not: the control interface's decision.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -103,6 +111,18 @@ pub struct Decision {
     pub course: Option<String>,
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+impl Decision {
+    /// Gives each text in it to `each`, but for names.
+    pub fn each_text(&mut self, each: &mut impl FnMut(&mut String)) {
+        self.reasoning.iter_mut().chain(&mut self.course).chain(&mut self.hints).for_each(&mut *each);
+        for step in &mut self.subtasks {
+            step.title.iter_mut().for_each(&mut *each);
+            step.extra.values_mut().for_each(|value| each_text(value, each));
+        }
+        self.extra.values_mut().for_each(|value| each_text(value, each));
+    }
 }
 
 /// The six factors of a decision.

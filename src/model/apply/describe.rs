@@ -74,7 +74,8 @@ impl Model {
         }
     }
 
-    pub(super) fn hand_off(&mut self, ix: NodeIx, handoff: Box<Handoff>, delta: &mut Delta) {
+    pub(super) fn hand_off(&mut self, ix: NodeIx, mut handoff: Box<Handoff>, delta: &mut Delta) {
+        handoff.each_text(&mut secrets::take_out);
         self.change_more(ix, delta, |more| set(&mut more.handoff, Some(handoff)));
     }
 
@@ -91,7 +92,8 @@ impl Model {
         });
     }
 
-    pub(super) fn decide(&mut self, ix: NodeIx, decision: Box<Decision>, delta: &mut Delta) {
+    pub(super) fn decide(&mut self, ix: NodeIx, mut decision: Box<Decision>, delta: &mut Delta) {
+        decision.each_text(&mut secrets::take_out);
         self.change_more(ix, delta, |more| set(&mut more.decision, Some(decision)));
     }
 
