@@ -3,7 +3,12 @@
 //!
 //! Command lines are checked where the command line is: `src/cli/papers.rs`. Routes: `tests/serve/documents.rs`.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot read the documents has failed")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot read the documents has failed"
+)]
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -74,6 +79,18 @@ fn blocks(page: &str) -> Vec<Block> {
 /// Returns the texts between backticks.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn every_table_is_in_one_piece_and_has_its_head() {
+    for (path, page) in pages() {
+        let lines: Vec<&str> = page.lines().collect();
+        for (nth, pair) in lines.windows(2).enumerate() {
+            let begins = pair[1].starts_with("| ") && !pair[0].starts_with('|');
+            let below = lines.get(nth + 2).copied().unwrap_or_default();
+            assert!(!begins || below.starts_with("|--"), "{}:{}: {}", path.display(), nth + 2, pair[1]);
+        }
+    }
 }
 
 #[test]
