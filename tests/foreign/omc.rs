@@ -111,6 +111,20 @@ fn of_both_layouts_the_newer_row_counts_and_the_session_is_known() {
 }
 
 #[test]
+fn of_both_layouts_the_row_that_knows_the_end_counts_whichever_has_it() {
+    let begun = r#""started_at":"2026-05-20T16:56:00.000Z""#;
+    let over = format!(r#"{begun},"completed_at":"2026-05-20T16:57:00.000Z""#);
+    let scoped = format!(".omc/state/sessions/{ONE}/subagent-tracking-state.json");
+    for (with, without) in [(TRACKING, &*scoped), (&*scoped, TRACKING)] {
+        let mut deck = Deck::empty();
+        deck.write(with, row("a1", "completed", &over));
+        deck.write(without, row("a1", "running", begun));
+        deck.look();
+        assert_eq!(deck.word(&agent("a1")), StatusWord::Done, "the end is in {with}");
+    }
+}
+
+#[test]
 fn what_is_in_the_context_is_no_sum_of_tokens() {
     let mut deck = Deck::of("omc");
     deck.look();

@@ -63,6 +63,21 @@ fn a_file_that_was_written_anew_is_read_anew() {
 }
 
 #[test]
+fn a_longer_file_in_the_place_of_another_is_read_from_its_beginning() {
+    let home = Home::of("nested");
+    home.shape();
+    let path = home.path("projects/-srv-shop/aaaa0001.jsonl");
+    let text = fs::read_to_string(&path)
+        .unwrap()
+        .replace("Make the basket faster.", "Make the basket slower again.");
+    // Beside it first: while both are there they are two files.
+    let beside = home.path("projects/-srv-shop/other");
+    fs::write(&beside, text).unwrap();
+    fs::rename(&beside, &path).unwrap();
+    assert!(home.shape().contains("Make the basket slower again."));
+}
+
+#[test]
 fn a_broken_or_foreign_index_is_read_over() {
     let home = Home::of("background");
     let cold = home.shape();
