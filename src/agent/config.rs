@@ -416,8 +416,10 @@ mod tests {
     fn a_model_that_its_tool_would_take_for_an_option_is_refused() {
         for kind in ["claude", "codex", "gemini", "opencode"] {
             let config = format!(r#"{{"kind":"{kind}"}}"#);
-            let refused = run_on(&config, "do it", Some("--dangerously-skip-permissions"));
-            assert!(matches!(refused, Err(Misconfigured::Dash(_))), "{kind}: {refused:?}");
+            for model in ["--dangerously-skip-permissions", "-y"] {
+                let refused = run_on(&config, "do it", Some(model));
+                assert!(matches!(refused, Err(Misconfigured::Dash(_))), "{kind}: {refused:?}");
+            }
             assert!(run_on(&config, "--yolo", Some("opus")).is_ok(), "{kind}: a prompt is no argument of it");
         }
     }
