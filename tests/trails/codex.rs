@@ -5,7 +5,7 @@ use quarterdeck::agent::codex::{Conversation, Rollout, key};
 use quarterdeck::agent::trail::Said;
 use quarterdeck::model::key::SourceKind;
 
-use crate::{bytes, model, own, read, shown_tree, talk};
+use crate::{assert_began, bytes, model, own, read, shown_tree, talk};
 
 pub const FILES: [&str; 10] = [
     "codex/root.jsonl",
@@ -32,6 +32,7 @@ const OLD_FORK: &str = "3f2b7c1e-5d7a-4a57-9c3e-0123456789ff";
 fn threads_hang_under_their_parents_at_their_true_depth() {
     let model = model(SourceKind::Codex, said(&FILES));
     assert_snapshot!(shown_tree(&model));
+    assert_began(&model);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use quarterdeck::agent::lines::Line;
 use quarterdeck::agent::trail::{Said, Trail};
 use quarterdeck::model::key::SourceKind;
 
-use crate::{bytes, model, own, read, shown_tree, talk};
+use crate::{assert_began, bytes, model, own, read, shown_tree, talk};
 
 const MAIN: &str = "9e516b2f-0000-4234-8470-000000000001";
 const PART_A: &str = "77d3c5bb-0000-46ba-9ea2-00000000000a";
@@ -24,7 +24,9 @@ fn said() -> Vec<Said> {
 
 #[test]
 fn agents_hang_under_the_chat_that_invoked_them_and_end_as_it_was_told() {
-    assert_snapshot!(shown_tree(&model(SourceKind::Gemini, said())));
+    let model = model(SourceKind::Gemini, said());
+    assert_snapshot!(shown_tree(&model));
+    assert_began(&model);
 }
 
 #[test]

@@ -83,6 +83,14 @@ fn shown_tree(model: &Model) -> String {
     text
 }
 
+/// Whoever spent something is known to have begun: so its time is shown.
+#[track_caller]
+fn assert_began(model: &Model) {
+    for (_, node) in model.nodes().filter(|(_, node)| !node.own_spend().is_nothing()) {
+        assert!(node.clocks.started.is_some(), "{:?} has no beginning", node.keys);
+    }
+}
+
 fn show(model: &Model, ix: NodeIx, depth: usize, text: &mut String) {
     let Some(node) = model.get(ix) else { return };
     let (pad, more) = ("  ".repeat(depth), node.more());

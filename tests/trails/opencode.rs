@@ -19,7 +19,7 @@ use quarterdeck::source::trails::tool::{Homes, Scope};
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
 
-use crate::{SOURCE, own, shown_tree};
+use crate::{SOURCE, assert_began, own, shown_tree};
 
 /// A database as OpenCode makes it, with what is read of it and some that is not.
 const TABLES: &str = "
@@ -159,6 +159,7 @@ fn sessions_and_their_agents_are_one_tree_read_from_the_log_beside_the_database(
     let mut model = Model::default();
     drain(&mut deck.feed(Scope::All), &mut model);
     assert_snapshot!(shown_tree(&model));
+    assert_began(&model);
     let cost = |id| model.get(model.find(&key(id)).unwrap()).unwrap().own_spend().cost.0;
     assert_eq!((cost("ses_a"), cost("ses_b")), (7_950_000, 4_500_000), "a session's cost is its own");
 }

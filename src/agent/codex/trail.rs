@@ -166,6 +166,8 @@ impl Rollout {
         self.first = meta.timestamp.or(at);
         if let Some(created) = self.first {
             voice.says(NodeFact::Clock(Clock::Created, created));
+            // There is a file once something was asked.
+            voice.says(NodeFact::Clock(Clock::Started, created));
         }
     }
 

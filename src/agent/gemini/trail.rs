@@ -150,6 +150,8 @@ impl Chat {
         });
         if let Some(at) = known.since {
             voice.says(NodeFact::Clock(Clock::Created, at));
+            // There is a file once something was asked.
+            voice.says(NodeFact::Clock(Clock::Started, at));
         }
         if self.is_subagent {
             voice.stands("running", None);

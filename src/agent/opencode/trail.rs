@@ -36,6 +36,8 @@ pub fn session(row: &SessionRow, say: &mut Vec<Said>) {
     })));
     if let Some(created) = row.created {
         says(NodeFact::Clock(Clock::Created, created));
+        // There is a session once something was asked.
+        says(NodeFact::Clock(Clock::Started, created));
     }
 }
 
