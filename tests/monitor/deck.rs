@@ -60,7 +60,13 @@ pub fn step(id: &str, step: &str) -> Telling {
 
 /// Begins to tell of a session of an agent's own program.
 pub fn session(tool: &str, id: &str) -> Telling {
-    Telling::new(ENGINE, NodeKey::CliSession(tool.into(), id.into())).and(NodeFact::Seen(NodeKind::Session))
+    session_at(tool, id, ago(60))
+}
+
+/// The same, last heard of then.
+pub fn session_at(tool: &str, id: &str, at: Stamp) -> Telling {
+    Telling::new(ENGINE, NodeKey::CliSession(tool.into(), id.into()))
+        .at(at, NodeFact::Seen(NodeKind::Session))
 }
 
 /// Begins to tell of something that another tool wrote.

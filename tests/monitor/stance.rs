@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use quarterdeck::model::NodeIx;
-use quarterdeck::model::fact::{Clock, NodeFact, StatusReport};
+use quarterdeck::model::fact::{Clock, Description, NodeFact, StatusReport};
 use quarterdeck::model::key::NodeKey;
 use quarterdeck::model::status::StatusWord;
 use quarterdeck::model::words::Field;
 use quarterdeck::monitor::app::stance::Stance;
 
-use super::deck::{Deck, Telling, ago, delegation, fleet, foreign, now, session, step};
+use super::deck::{Deck, Telling, ago, delegation, fleet, foreign, now, session, session_at, step};
 
 fn ix(deck: &Deck, id: &str, step: Option<&str>) -> NodeIx {
     let key = match step {
@@ -148,6 +148,27 @@ fn the_first_screen_shows_what_lives_with_what_is_below_it() {
     for title in ["Audit cleanup", "Delete orph", "Fix broken"] {
         assert!(text.contains(title), "{title}\n{text}");
     }
+}
+
+#[test]
+fn where_nothing_lives_the_first_screen_shows_what_was_last_heard_of() {
+    // As sources tell it: what is past stands newest first, and each tool tells its newest before the rest.
+    let past = |tool: &str, minutes: u32| {
+        let seconds = i64::from(minutes) * 60;
+        let title = Some(format!("{tool} {minutes} minutes ago"));
+        let told = Description { index: Some(minutes), title, ..Description::default() };
+        session_at(tool, &format!("s{minutes}"), ago(seconds))
+            .at(ago(seconds), NodeFact::Described(Box::new(told)))
+            .at(ago(seconds), NodeFact::Status(StatusReport::of(Field::Session, "completed")))
+            .at(ago(seconds), NodeFact::Clock(Clock::Ended, ago(seconds)))
+    };
+    let mut deck = Deck::of([past("codex", 90), past("codex", 95)]);
+    deck.tell((1..200).map(|nth| past("claude", 100 + nth)));
+    deck.tell([past("gemini", 70), past("gemini", 300)]);
+    let text = deck.text(120, 40);
+    assert!(text.contains("gemini 70 minutes ago") && text.contains("codex 90 minutes ago"), "{text}");
+    let selected = deck.app.ui.tree.selected.and_then(|ix| deck.app.model.get(ix)?.title.as_deref());
+    assert_eq!(selected, Some("gemini 70 minutes ago"));
 }
 
 #[test]

@@ -388,13 +388,16 @@ impl Tree {
         }
     }
 
-    /// Until a person moves: the first root that still lives, else the last one that ended.
+    /// Until a person moves: the first root that still lives, else the one that was last heard of. Delegations stand in
+    /// the order of their coming and what is past of agents' sessions the other way round: that is at neither end.
     fn first_worth_seeing(&self, model: &Model) -> Option<NodeIx> {
         if self.selected.is_some_and(|ix| model.get(ix).is_some_and(|node| !node.status.is_ended())) {
             return None;
         }
         let is_live = |ix: &NodeIx| model.get(*ix).is_some_and(|node| !node.status.is_ended());
-        model.roots().find(is_live).or_else(|| model.roots().next_back())
+        let heard_of =
+            |ix: &NodeIx| model.get(*ix).and_then(|node| node.clocks.ended.max(node.clocks.last_sign));
+        model.roots().find(is_live).or_else(|| model.roots().max_by_key(heard_of))
     }
 
     /// Until a person moves: what is worth seeing stands in the upper third, with what is below it in sight.
