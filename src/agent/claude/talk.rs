@@ -1,7 +1,7 @@
 //! Makes a transcript readable for the panels: what was asked, thought, said and done.
 
 use super::line::{Block, Content, Record, is_noise, text_of};
-use super::short::{cut, target};
+use super::short::{between, cut, target};
 use crate::agent::lines::Line;
 use crate::agent::log::Entry;
 use crate::agent::trail::Talk;
@@ -54,8 +54,43 @@ fn entry(block: &Block<'_>, is_user: bool) -> Option<Entry> {
     }
 }
 
-/// What a person typed is marked, so that it is not taken for the agent's.
+/// What a person typed is marked, so that it is not taken for the agent's. That an agent in the background has ended the
+/// tool tells in the person's place: of that only the sentence is for people.
 fn said(text: &str, is_user: bool) -> Entry {
-    let text = if is_user { format!("> {text}") } else { text.to_owned() };
+    let told = text.trim_start().starts_with("<task-notification>").then(|| between(text, "summary"));
+    let text = match told.flatten().filter(|_| is_user) {
+        Some(summary) => summary.to_owned(),
+        None if is_user => format!("> {text}"),
+        None => text.to_owned(),
+    };
     Entry::Output { text, cut: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::a_person("Go on.", true, "> Go on.")]
+    #[case::the_agent("Done.", false, "Done.")]
+    #[case::an_agent_ended(
+        "<task-notification>\n<task-id>a1</task-id>\n<summary>Agent \"Find it\" completed</summary></task-notification>",
+        true,
+        "Agent \"Find it\" completed"
+    )]
+    #[case::one_that_says_nothing(
+        "<task-notification></task-notification>",
+        true,
+        "> <task-notification></task-notification>"
+    )]
+    #[case::an_agent_that_writes_of_it(
+        "<task-notification><summary>x</summary>",
+        false,
+        "<task-notification><summary>x</summary>"
+    )]
+    fn who_spoke_is_seen(#[case] text: &str, #[case] is_user: bool, #[case] shown: &str) {
+        assert_eq!(said(text, is_user), Entry::Output { text: shown.into(), cut: 0 });
+    }
 }
