@@ -39,9 +39,9 @@ impl Model {
             &told.model_requested,
             &told.model_injected,
             &told.model_effective,
-            &told.pattern,
         ]
         .map(|name| name.as_deref().map(|name| self.intern(name)));
+        told.pattern = told.pattern.as_deref().map(|name| self.intern(name));
         let depends_on = told.depends_on.as_ref().map(|on| {
             let shared: Box<[SubtaskId]> = on.iter().map(|step| self.intern_id(step)).collect();
             Some(shared).filter(|on| !on.is_empty())
@@ -53,7 +53,6 @@ impl Model {
             &mut node.model.requested,
             &mut node.model.injected,
             &mut node.model.effective,
-            &mut node.pattern,
         ];
         let mut changed = false;
         for (slot, name) in slots.into_iter().zip(names) {
@@ -103,11 +102,11 @@ impl Model {
         delta: &mut Delta,
     ) {
         outcome.each_text(&mut secrets::take_out);
-        if self.may_only_add(ix, by) && self.get(ix).is_some_and(|node| node.outcome.is_some()) {
+        if self.may_only_add(ix, by) && self.get(ix).is_some_and(|node| node.returned.is_some()) {
             return;
         }
         if let Some(node) = self.nodes.get_mut(ix)
-            && set(&mut node.outcome, Some(outcome))
+            && set(&mut node.returned, Some(outcome.into()))
         {
             delta.touch(ix);
         }
@@ -262,6 +261,7 @@ fn set<T: PartialEq>(slot: &mut Option<T>, told: Option<T>) -> bool {
 
 fn has_more(told: &Description) -> bool {
     told.task.is_some()
+        || told.pattern.is_some()
         || told.path.is_some()
         || told.depth.is_some()
         || told.expected_steps.is_some()
@@ -271,6 +271,7 @@ fn has_more(told: &Description) -> bool {
 
 fn describe_more(more: &mut More, told: Description) -> bool {
     let mut changed = set(&mut more.task, told.task);
+    changed |= set(&mut more.pattern, told.pattern);
     changed |= set(&mut more.depth, told.depth);
     changed |= set(&mut more.expected_steps, told.expected_steps);
     changed |= set(&mut more.workspace, told.workspace.as_deref().map(text::line));

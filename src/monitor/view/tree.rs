@@ -355,7 +355,7 @@ fn draw_state(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, node: &Node, stan
 
 fn who_of(node: &Node) -> String {
     let who = match node.kind {
-        NodeKind::Delegation => node.pattern.as_deref(),
+        NodeKind::Delegation => node.pattern().map(|name| &**name),
         NodeKind::Subtask | NodeKind::Session | NodeKind::Agent | NodeKind::Group => node.agent.as_deref(),
     };
     who.unwrap_or_default().to_owned()
