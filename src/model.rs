@@ -14,6 +14,7 @@ pub mod command;
 pub mod delta;
 pub mod event;
 pub mod fact;
+mod glance;
 pub mod handoff;
 pub mod id;
 mod index;

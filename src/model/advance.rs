@@ -106,9 +106,7 @@ impl Model {
     /// Returns the next instant at which time alone changes a node's state, and to what.
     pub(super) fn next(&self, node: &Node) -> Option<(Stamp, Turn)> {
         match &node.status {
-            Status::Offered { lapsed: None } => {
-                node.clocks.accept_by.map(|at| (at, Turn::Lapse))
-            }
+            Status::Offered { lapsed: None } => node.clocks.accept_by.map(|at| (at, Turn::Lapse)),
             // Who waits for a person is neither late nor silent: its clock stands.
             Status::Running { .. } if node.asks() => None,
             Status::Running { trouble, .. } => {

@@ -101,7 +101,9 @@ impl Model {
                 sums.add(entry);
                 let Some(id) = &entry.id else { continue };
                 count += 1;
-                ensure(self.ledger.find(id, &self.nodes) == Some((ix, place)), || format!("message {id} is lost"))?;
+                ensure(self.ledger.find(id, &self.nodes) == Some((ix, place)), || {
+                    format!("message {id} is lost")
+                })?;
             }
             let same = sums.messages == node.sums.messages
                 && sums.totals.unwrap_or_default() == node.sums.totals.clone().unwrap_or_default();

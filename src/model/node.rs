@@ -118,7 +118,7 @@ pub struct More {
     /// The work tree of an isolated step.
     pub tree: Option<Box<WorkTree>>,
     pub command: Option<Box<str>>,
-    pub budget: Option<Budget>,
+    pub budget: Option<Box<Budget>>,
     /// The process that it is, where the system shows it.
     pub running: Option<Box<Running>>,
     pub context: Option<Context>,

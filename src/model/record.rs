@@ -271,7 +271,7 @@ fn record_more(record: &mut Record, node: &Node) {
     record.tree.clone_from(&more.tree);
     record.command.clone_from(&more.command);
     record.quality = more.quality;
-    record.budget.clone_from(&more.budget);
+    record.budget = more.budget.as_deref().cloned();
     record.context_window = more.context;
     record.questions.clone_from(&more.questions);
     record.decision.clone_from(&more.decision);

@@ -224,7 +224,7 @@ fn item<'a>(model: &'a Model, ix: NodeIx, node: &'a Node, names: &mut Names) -> 
         deadline: node.clocks.finish_by,
         usage: usage(node),
         cost: cost(node),
-        budget: more.and_then(|more| more.budget.as_ref()),
+        budget: more.and_then(|more| more.budget.as_deref()),
         context: more.and_then(|more| more.context),
         quality: more.and_then(|more| more.quality),
         handoff: more.and_then(|more| more.handoff.as_deref()),

@@ -107,7 +107,7 @@ fn of_both_layouts_the_newer_row_counts_and_the_session_is_known() {
     );
     let above = deck.model.get(node.parent().unwrap()).unwrap();
     assert_eq!(above.keys[0], session("5e551002-0000-4000-8000-000000000002"));
-    assert_eq!(above.pattern.as_deref(), Some("ultrawork"));
+    assert_eq!(above.pattern().map(|name| &**name), Some("ultrawork"));
 }
 
 #[test]

@@ -33,14 +33,9 @@ impl Model {
         if let Some(index) = told.index {
             self.set_index(ix, index, delta);
         }
-        let names = [
-            &told.agent,
-            &told.provider,
-            &told.model_requested,
-            &told.model_injected,
-            &told.model_effective,
-        ]
-        .map(|name| name.as_deref().map(|name| self.intern(name)));
+        let names =
+            [&told.agent, &told.provider, &told.model_requested, &told.model_injected, &told.model_effective]
+                .map(|name| name.as_deref().map(|name| self.intern(name)));
         told.pattern = told.pattern.as_deref().map(|name| self.intern(name));
         let depends_on = told.depends_on.as_ref().map(|on| {
             let shared: Box<[SubtaskId]> = on.iter().map(|step| self.intern_id(step)).collect();
@@ -58,7 +53,7 @@ impl Model {
         for (slot, name) in slots.into_iter().zip(names) {
             changed |= set(slot, name);
         }
-        changed |= set(&mut node.title, told.title.as_deref().map(text::line));
+        changed |= set(&mut node.title, told.title.take().map(text::line_of));
         changed |= set(&mut node.max_attempts, told.max_attempts);
         changed |= set(&mut node.estimate_ms, told.estimate_ms);
         if let Some(on) = depends_on {
@@ -145,7 +140,7 @@ impl Model {
         self.change_more(ix, delta, |more| set(&mut more.tree, Some(tree)));
     }
 
-    pub(super) fn budget(&mut self, ix: NodeIx, budget: Budget, delta: &mut Delta) {
+    pub(super) fn budget(&mut self, ix: NodeIx, budget: Box<Budget>, delta: &mut Delta) {
         self.change_more(ix, delta, |more| set(&mut more.budget, Some(budget)));
     }
 
@@ -235,7 +230,7 @@ impl Model {
 
     pub(super) fn remember(&mut self, ix: NodeIx, mut moment: Moment, delta: &mut Delta) {
         moment.name = self.intern(&moment.name);
-        moment.note = moment.note.as_deref().map(text::line);
+        moment.note = moment.note.map(text::line_of);
         let Some(node) = self.nodes.get_mut(ix) else { return };
         // In the journal's order, and what is told twice is kept once.
         let order = |moment: &Moment| (moment.seq, moment.at);

@@ -102,7 +102,9 @@ impl Model {
         }
         absorb_clocks(&mut node.clocks, &gone.clocks);
         if let Some(mut more) = gone.more {
-            std::mem::take(&mut more.other_sources).into_iter().for_each(|source| node.heard_of(source));
+            for source in std::mem::take(&mut more.other_sources) {
+                node.heard_of(source);
+            }
             absorb_more(node.more_mut(), *more);
         }
     }
