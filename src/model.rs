@@ -14,10 +14,12 @@ pub mod command;
 pub mod delta;
 pub mod event;
 pub mod fact;
+mod glance;
 pub mod handoff;
 pub mod id;
 mod index;
 pub mod key;
+mod ledger;
 pub mod limits;
 pub mod name;
 pub mod node;
@@ -25,6 +27,7 @@ pub mod packed;
 pub mod pattern;
 pub mod price;
 pub mod record;
+pub mod returned;
 pub mod ripe;
 pub mod rollback;
 pub mod rollup;
@@ -42,7 +45,6 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-use hashbrown::HashMap;
 use serde_json::Value;
 
 use advance::Alarm;
@@ -55,6 +57,7 @@ use fact::SourceState;
 use id::{CommandId, Seq, SubtaskId};
 use index::KeyIndex;
 use key::{NodeKey, SourceId, SourceKind};
+use ledger::Ledger;
 use name::{Name, Pool};
 use node::Node;
 use time::Stamp;
@@ -67,7 +70,7 @@ pub struct Model {
     /// Nodes without a parent, in the order in which they are shown.
     roots: VecDeque<NodeIx>,
     /// Where each message that was paid for is booked: its node, and its place in `Node::spent`.
-    ledger: HashMap<Arc<str>, (NodeIx, usize)>,
+    ledger: Ledger,
     /// Names of agents and models, each kept once.
     names: Pool<Name>,
     /// Ids of steps, each kept once: most delegations name theirs alike.

@@ -65,7 +65,7 @@ fn wait(folder: &StateFolder, id: &DelegationId, give_up: Option<Instant>) -> Re
     let mut live = Live::of(folder).map_err(|error| error.to_string())?;
     let ended = |model: &Model| {
         let node = model.get(model.find(&key)?)?;
-        let said = node.outcome.as_ref().and_then(|outcome| outcome.summary.clone());
+        let said = node.summary().map(str::to_owned);
         node.status.is_ended().then(|| (node.status.word().as_str(), said))
     };
     match live.wait(give_up, ended) {

@@ -146,7 +146,7 @@ fn results(model: &Model, key: &NodeKey) -> String {
     };
     let last: Vec<&Node> = steps.iter().copied().filter(|node| !is_used(node)).collect();
     let told = last.iter().filter_map(|node| {
-        let said = node.outcome.as_ref()?.summary.as_deref()?;
+        let said = node.summary()?;
         let said = text::lines(said);
         Some(if last.len() > 1 { format!("\n## {}\n\n{said}\n", title(node)) } else { format!("{said}\n") })
     });

@@ -27,7 +27,17 @@ pub const GONE_MAY_SLEEP: u64 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Alarm {
     Node(NodeIx),
-    Command(CommandId),
+    /// Boxed: a fleet has a hundred thousand of the others, and few of these.
+    Command(Box<CommandId>),
+}
+
+/// What time alone makes of a state.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Turn {
+    /// An offer is not taken in time.
+    Lapse,
+    /// What runs is late or silent.
+    Trouble(Trouble),
 }
 
 impl Model {
@@ -52,8 +62,14 @@ impl Model {
     fn ring(&mut self, ix: NodeIx, at: Stamp, now: Stamp, delta: &mut Delta) {
         let Some(node) = self.nodes.get_mut(ix).filter(|node| node.clocks.alarm == Some(at)) else { return };
         node.clocks.alarm = None;
-        let due = self.get(ix).and_then(|node| self.next(node)).filter(|(due, _)| *due <= now);
-        if let Some((_, status)) = due {
+        let due = self.get(ix).and_then(|node| Some((node, self.next(node)?)));
+        if let Some((node, (due, turn))) = due
+            && due <= now
+        {
+            let status = match turn {
+                Turn::Lapse => Status::Offered { lapsed: Some(due) },
+                Turn::Trouble(trouble) => node.status.in_trouble(trouble),
+            };
             self.set_status(ix, status, delta);
         }
         self.set_alarm(ix);
@@ -88,24 +104,21 @@ impl Model {
     }
 
     /// Returns the next instant at which time alone changes a node's state, and to what.
-    pub(super) fn next(&self, node: &Node) -> Option<(Stamp, Status)> {
+    pub(super) fn next(&self, node: &Node) -> Option<(Stamp, Turn)> {
         match &node.status {
-            Status::Offered { lapsed: None } => {
-                node.clocks.accept_by.map(|at| (at, Status::Offered { lapsed: Some(at) }))
-            }
+            Status::Offered { lapsed: None } => node.clocks.accept_by.map(|at| (at, Turn::Lapse)),
             // Who waits for a person is neither late nor silent: its clock stands.
             Status::Running { .. } if node.asks() => None,
             Status::Running { trouble, .. } => {
-                let running = |trouble| node.status.in_trouble(trouble);
                 let overdue = node
                     .clocks
                     .finish_by
                     .filter(|_| !matches!(trouble, Some(Trouble::Overdue { .. })))
-                    .map(|at| (at, running(Trouble::Overdue { since: at })));
+                    .map(|at| (at, Turn::Trouble(Trouble::Overdue { since: at })));
                 let silent = self
                     .silence(node)
                     .filter(|_| trouble.is_none())
-                    .map(|at| (at, running(Trouble::Silent { since: at })));
+                    .map(|at| (at, Turn::Trouble(Trouble::Silent { since: at })));
                 match (overdue, silent) {
                     (Some(overdue), Some(silent)) if silent.0 < overdue.0 => Some(silent),
                     (overdue, silent) => overdue.or(silent),

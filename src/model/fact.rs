@@ -77,7 +77,7 @@ pub enum NodeFact {
     UsedAll(Vec<UsageReport>),
     /// How full its context is.
     Filled(Context),
-    Budgeted(Budget),
+    Budgeted(Box<Budget>),
     Returned(Box<Outcome>),
     /// Where it works, and what became of what it changed there.
     Worked(Box<WorkTree>),

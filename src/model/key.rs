@@ -4,6 +4,7 @@
 //! files by the tool's session and agent ids. A fact may carry any of them, and two nodes that turn out
 //! to share one are joined.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -204,5 +205,23 @@ impl Keys {
 impl From<NodeKey> for Keys {
     fn from(first: NodeKey) -> Self {
         Self { first, more: Vec::new() }
+    }
+}
+
+impl From<NodeKey> for Cow<'_, Keys> {
+    fn from(key: NodeKey) -> Self {
+        Self::Owned(key.into())
+    }
+}
+
+impl From<Keys> for Cow<'_, Keys> {
+    fn from(keys: Keys) -> Self {
+        Self::Owned(keys)
+    }
+}
+
+impl<'a> From<&'a Keys> for Cow<'a, Keys> {
+    fn from(keys: &'a Keys) -> Self {
+        Self::Borrowed(keys)
     }
 }

@@ -3,6 +3,7 @@
 //! What most nodes have is a field; what few have is in [`More`], so that a hundred thousand nodes stay
 //! small. Nodes are changed by `apply` only.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ use super::handoff::{Decision, Handoff, Outcome};
 use super::id::{CommandId, QuestionId, Seq, SessionId, SubtaskId, TaskId};
 use super::key::{NodeKey, SourceId};
 use super::name::Name;
+use super::returned::Returned;
 use super::rollup::Rollup;
 pub use super::running::Running;
 use super::status::Status;
@@ -68,8 +70,6 @@ pub struct Node {
     pub(super) children: Vec<NodeIx>,
     /// Who spoke of it first.
     pub(super) first_source: SourceId,
-    /// Who else did. Mostly nobody: then it takes no room outside the node.
-    pub(super) other_sources: Vec<SourceId>,
     /// When it came into the model, as a count: the order of siblings without an index.
     pub(super) born: u32,
     /// Its place among its siblings, where told.
@@ -78,7 +78,6 @@ pub struct Node {
     pub agent: Option<Name>,
     pub provider: Option<Name>,
     pub model: Models,
-    pub pattern: Option<Name>,
     /// The attempt that runs or ran last, from 1; 0 while nothing was tried.
     pub attempt: u32,
     pub attempts: Vec<Attempt>,
@@ -88,7 +87,7 @@ pub struct Node {
     /// The steps that must be done before it.
     pub depends_on: Option<Box<[SubtaskId]>>,
     /// What came back.
-    pub outcome: Option<Box<Outcome>>,
+    pub(super) returned: Option<Returned>,
     /// The state in force: of all claims the most trusted, with what the clocks made of it.
     pub status: Status,
     /// What each source says of its state.
@@ -119,12 +118,16 @@ pub struct More {
     /// The work tree of an isolated step.
     pub tree: Option<Box<WorkTree>>,
     pub command: Option<Box<str>>,
-    pub budget: Option<Budget>,
+    pub budget: Option<Box<Budget>>,
     /// The process that it is, where the system shows it.
     pub running: Option<Box<Running>>,
     pub context: Option<Context>,
     pub questions: Vec<Question>,
     pub receipts: Vec<CommandId>,
+    /// How the steps of a delegation go together.
+    pub pattern: Option<Name>,
+    /// Who else than the first spoke of it.
+    pub(super) other_sources: Vec<SourceId>,
     /// How long it may be silent, in milliseconds, as others say than the one who is believed.
     pub(super) other_patience: Vec<(SourceId, u64)>,
 }
@@ -262,7 +265,6 @@ impl Spent {
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(super) struct Sums {
     pub messages: Spend,
-    pub message_count: u32,
     /// Boxed: only foreign sources tell totals.
     pub totals: Option<Box<Spend>>,
 }
@@ -274,7 +276,6 @@ impl Sums {
             self.totals.get_or_insert_default().add(&spend);
         } else {
             self.messages.add(&spend);
-            self.message_count += 1;
         }
     }
 
@@ -284,7 +285,6 @@ impl Sums {
             self.totals.get_or_insert_default().subtract(&spend);
         } else {
             self.messages.subtract(&spend);
-            self.message_count -= 1;
         }
     }
 }
@@ -329,20 +329,18 @@ impl Node {
             parent_by: None,
             children: Vec::new(),
             first_source: source,
-            other_sources: Vec::new(),
             born,
             index: None,
             title: None,
             agent: None,
             provider: None,
             model: Models::default(),
-            pattern: None,
             attempt: 0,
             attempts: Vec::new(),
             max_attempts: None,
             estimate_ms: None,
             depends_on: None,
-            outcome: None,
+            returned: None,
             status: Status::Unknown,
             claims: Vec::new(),
             clocks: Clocks::default(),
@@ -391,6 +389,26 @@ impl Node {
         self.more.get_or_insert_default()
     }
 
+    /// Returns how the steps of a delegation go together.
+    pub fn pattern(&self) -> Option<&Name> {
+        self.more().and_then(|more| more.pattern.as_ref())
+    }
+
+    /// Returns what came back of it.
+    pub fn outcome(&self) -> Option<Cow<'_, Outcome>> {
+        self.returned.as_ref().map(Returned::outcome)
+    }
+
+    /// Returns what came back of it in words.
+    pub fn summary(&self) -> Option<&str> {
+        self.returned.as_ref().and_then(Returned::summary)
+    }
+
+    /// Returns what came back of it, if that is more than words: files, errors and the like.
+    pub fn beyond_words(&self) -> Option<&Outcome> {
+        self.returned.as_ref().and_then(Returned::beyond)
+    }
+
     /// Returns whether it waits for a person's answer.
     pub fn asks(&self) -> bool {
         self.more().is_some_and(|more| !more.questions.is_empty())
@@ -404,7 +422,7 @@ impl Node {
     /// Returns what this node itself spent: its messages, or where none is known, the totals told.
     pub fn own_spend(&self) -> Spend {
         match &self.sums.totals {
-            Some(totals) if self.sums.message_count == 0 => **totals,
+            Some(totals) if self.sums.messages.is_nothing() => **totals,
             Some(_) | None => self.sums.messages,
         }
     }
@@ -421,16 +439,19 @@ impl Node {
     /// Returns every source that spoke of this node.
     pub fn sources(&self) -> Vec<SourceId> {
         let mut sources = vec![self.first_source];
-        sources.extend(&self.other_sources);
+        sources.extend(self.other_sources());
         sources.sort_unstable();
         sources
     }
 
+    fn other_sources(&self) -> &[SourceId] {
+        self.more().map(|more| more.other_sources.as_slice()).unwrap_or_default()
+    }
+
     /// Notes that a source spoke of this node.
     pub(super) fn heard_of(&mut self, source: SourceId) {
-        if self.first_source != source && !self.other_sources.contains(&source) {
-            self.other_sources.reserve_exact(1);
-            self.other_sources.push(source);
+        if self.first_source != source && !self.other_sources().contains(&source) {
+            push_tight(&mut self.more_mut().other_sources, source);
         }
     }
 

@@ -232,7 +232,7 @@ fn record(model: &Model, node: &Node) -> Record {
         reason: node.status.why().map(Into::into),
         retryable: node.status.retryable(),
         index: node.index,
-        pattern: node.pattern.clone(),
+        pattern: node.pattern().cloned(),
         agent: node.agent.clone(),
         provider: node.provider.clone(),
         model: (node.model != Models::default()).then(|| node.model.clone()),
@@ -252,7 +252,7 @@ fn record(model: &Model, node: &Node) -> Record {
         max_attempts: node.max_attempts,
         estimated_duration: node.estimate_ms,
         dependencies: node.depends_on.as_deref().unwrap_or_default().to_vec(),
-        result: node.outcome.clone(),
+        result: node.outcome().map(|outcome| Box::new(outcome.into_owned())),
         usage: node.spent.iter().map(usage_record).collect(),
         timeline: node.timeline.clone(),
         ..Record::default()
@@ -271,7 +271,7 @@ fn record_more(record: &mut Record, node: &Node) {
     record.tree.clone_from(&more.tree);
     record.command.clone_from(&more.command);
     record.quality = more.quality;
-    record.budget.clone_from(&more.budget);
+    record.budget = more.budget.as_deref().cloned();
     record.context_window = more.context;
     record.questions.clone_from(&more.questions);
     record.decision.clone_from(&more.decision);

@@ -1,6 +1,7 @@
 //! What everything below a node adds up to, kept by adding and taking away along the path to the root:
 //! a change costs the depth of the tree, never its size.
 
+use super::node::make_room;
 use super::status::{StatusWord, WORDS};
 use super::time::Stamp;
 use super::usage::Spend;
@@ -89,7 +90,10 @@ impl Rollup {
         self.children.plus(word, 1);
         match self.heights.binary_search_by_key(&height, |(known, _)| *known) {
             Ok(at) => self.heights.get_mut(at).into_iter().for_each(|(_, count)| *count += 1),
-            Err(at) => self.heights.insert(at, (height, 1)),
+            Err(at) => {
+                make_room(&mut self.heights);
+                self.heights.insert(at, (height, 1));
+            }
         }
     }
 

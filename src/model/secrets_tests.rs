@@ -156,6 +156,11 @@ proptest! {
     }
 
     #[test]
+    fn no_key_is_passed_over_by_the_quick_look(text in pieces()) {
+        prop_assert!(is_suspect(text.as_bytes()) || next(text.as_bytes(), 0).is_none());
+    }
+
+    #[test]
     fn text_without_a_beginning_of_a_key_is_never_changed(text in "[ -~\\n漢]{0,200}") {
         let text = text.replace("sk-", "sk ").replace("xox", "x").replace("gh", "g").replace("AKIA", "A").replace("AIza", "A").replace("earer", "e").replace("BEGIN", "B").replace("EARER", "E");
         prop_assert_eq!(without(&text), text.as_str());

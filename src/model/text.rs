@@ -18,6 +18,13 @@ pub fn line(text: &str) -> Box<str> {
     without_secrets(text, LINE_LIMIT, false)
 }
 
+/// As [`line`], of a text that may be kept: nearly always that is done without a copy.
+pub fn line_of(text: impl Into<String>) -> Box<str> {
+    let text = text.into();
+    let is_clean = text.len() <= LINE_LIMIT && is_plain(&text) && !secrets::are_in(&text);
+    if is_clean { text.into() } else { line(&text) }
+}
+
 /// Cleans text of several lines: line breaks stay.
 pub fn lines(text: &str) -> Box<str> {
     without_secrets(text, TEXT_LIMIT, true)
@@ -45,8 +52,13 @@ fn cut(mut text: String, limit: usize) -> Box<str> {
     text.into()
 }
 
+/// Returns whether there is nothing to clean. All is looked at, which is faster than to stop at the first that is not.
+fn is_plain(text: &str) -> bool {
+    text.bytes().fold(true, |plain, byte| plain & (0x20..0x7f).contains(&byte))
+}
+
 fn clean(text: &str, keep_breaks: bool) -> Cow<'_, str> {
-    if text.bytes().all(|b| (0x20..0x7f).contains(&b)) {
+    if is_plain(text) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
@@ -139,6 +151,11 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_text_that_may_be_kept_is_cleaned_as_any_other(raw in "(\\PC|\u{1b}\\[|\n|sk-ant-[a-z0-9]{10,20} ?){0,8}") {
+            prop_assert_eq!(line_of(raw.as_str()), line(&raw));
+        }
+
         #[test]
         fn nothing_dangerous_passes_and_cleaning_twice_changes_nothing(raw in "(\\PC|[\\x00-\\x1f\\x7f-\\u{9f}]|\u{1b}[\\[\\]P(]|\u{202e}){0,60}") {
             let once = lines(&raw);

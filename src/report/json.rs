@@ -3,6 +3,7 @@
 //!
 //! What is not known is absent or null, never 0.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -105,7 +106,7 @@ pub struct Item<'a> {
     pub quality: Option<f64>,
     pub handoff: Option<&'a Handoff>,
     pub decision: Option<&'a Decision>,
-    pub result: Option<&'a Outcome>,
+    pub result: Option<Cow<'a, Outcome>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub questions: &'a [Question],
     pub receipts: Vec<&'a Receipt>,
@@ -203,7 +204,7 @@ fn item<'a>(model: &'a Model, ix: NodeIx, node: &'a Node, names: &mut Names) -> 
         agent: node.agent.as_deref(),
         provider: node.provider.as_deref(),
         model: &node.model,
-        pattern: node.pattern.as_deref(),
+        pattern: node.pattern().map(|name| &**name),
         task: more.and_then(|more| more.task.as_ref()),
         depth: depth(model, ix, node),
         path: more.map(|more| more.path.as_slice()).unwrap_or_default(),
@@ -223,12 +224,12 @@ fn item<'a>(model: &'a Model, ix: NodeIx, node: &'a Node, names: &mut Names) -> 
         deadline: node.clocks.finish_by,
         usage: usage(node),
         cost: cost(node),
-        budget: more.and_then(|more| more.budget.as_ref()),
+        budget: more.and_then(|more| more.budget.as_deref()),
         context: more.and_then(|more| more.context),
         quality: more.and_then(|more| more.quality),
         handoff: more.and_then(|more| more.handoff.as_deref()),
         decision: more.and_then(|more| more.decision.as_deref()),
-        result: node.outcome.as_deref(),
+        result: node.outcome(),
         questions: more.map(|more| more.questions.as_slice()).unwrap_or_default(),
         receipts: receipts.iter().filter_map(|id| model.receipts().get(id)).collect(),
     }

@@ -54,7 +54,7 @@ fn row(model: &Model, node: &Node) -> Vec<String> {
         text(node.status.why()),
         text(node.agent.as_deref()),
         text(node.model.best().map(|name| &**name)),
-        text(node.pattern.as_deref()),
+        text(node.pattern().map(|name| &**name)),
         if node.attempt == 0 { String::new() } else { node.attempt.to_string() },
         moment(node.clocks.started),
         moment(node.clocks.ended),

@@ -122,7 +122,7 @@ fn line(node: &Node, guides: &str, now: Stamp) -> Line {
     let ended = node.clocks.ended.or_else(|| (!node.status.is_ended()).then_some(now));
     let elapsed = node.clocks.started.zip(ended).map(|(from, to)| duration(to.since(from)));
     let who = match node.kind {
-        NodeKind::Delegation => node.pattern.as_deref().map(str::to_owned).or_else(|| parties(node)),
+        NodeKind::Delegation => node.pattern().map(|name| name.to_string()).or_else(|| parties(node)),
         NodeKind::Subtask | NodeKind::Session | NodeKind::Agent | NodeKind::Group => {
             node.agent.as_deref().map(str::to_owned)
         }

@@ -36,19 +36,19 @@ pub enum Outcome {
 /// Runs a session: from taking its folder to the record of its end.
 pub fn run(folder: &Path) -> Result<Outcome> {
     let folder = Folder(folder.to_owned());
-    let spec: Spec = read(&folder.spec())?
+    let mut spec: Spec = read(&folder.spec())?
         .ok_or_else(|| Error::io("read", &folder.spec())(io::ErrorKind::NotFound.into()))?;
     if spec.protocol > PROTOCOL {
         return Err(Error::Newer { path: folder.spec(), protocol: spec.protocol });
     }
     take::leave_the_callers_session();
     let Some(taken) = take::take(&folder)? else {
-        forget_values(&folder, &spec);
+        forget_values(&folder, &mut spec);
         return Ok(Outcome::Taken);
     };
     let agent = begin(&folder, &spec);
     // While the agent comes up: it waits for nothing that needs no waiting.
-    forget_values(&folder, &spec);
+    forget_values(&folder, &mut spec);
     let exit = agent.map_or_else(never_ran, |agent| agent.work(&folder, spec));
     record(&folder, &exit)?;
     voice::Voice::open(&folder)?.say(Said::Exited);
@@ -58,11 +58,11 @@ pub fn run(folder: &Path) -> Result<Outcome> {
 
 /// Takes the values of the agent's variables out of the spec, keys of providers among them: nobody reads it again once the
 /// folder is taken, and it stays there for as long as the output does.
-fn forget_values(folder: &Folder, spec: &Spec) {
-    let mut left = spec.clone();
-    left.run.env.values_mut().for_each(String::clear);
+fn forget_values(folder: &Folder, spec: &mut Spec) {
+    // Here too: the agent has them.
+    spec.run.env.values_mut().for_each(|value| *value = String::new());
     // In one go, since another host may be reading it. Where that fails, on a full disk, the agent still runs.
-    let _ = serde_json::to_vec(&left).map_err(io::Error::from).and_then(|content| {
+    let _ = serde_json::to_vec(spec).map_err(io::Error::from).and_then(|content| {
         let mut file = tempfile::NamedTempFile::new_in(&folder.0)?;
         file.write_all(&content)?;
         file.persist(folder.spec()).map_err(|failed| failed.error)

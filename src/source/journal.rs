@@ -6,18 +6,29 @@
 mod delegation;
 mod subtask;
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::sync::{Arc, LazyLock};
+
+use hashbrown::HashMap;
 
 use super::hooked;
 use crate::model::anomaly::{Anomaly, Misfit};
 use crate::model::command::CommandFact;
-use crate::model::event::{Body, Event, Raw, payload as p};
+use crate::model::event::{self, Body, Event, Raw, payload as p};
 use crate::model::fact::{About, EngineFact, Fact, NodeFact, SourceFact, StatusReport, session, target};
 use crate::model::id::Seq;
 use crate::model::key::{Keys, SourceId};
+use crate::model::name::Name;
 use crate::model::node::Moment;
 use crate::model::time::Stamp;
 use crate::model::words::Field;
+
+/// So much most events tell of a node.
+const FACTS: usize = 4;
+
+/// The names of events, each made once.
+static NAMES: LazyLock<HashMap<&str, Name>> =
+    LazyLock::new(|| event::NAMES.iter().map(|name| (*name, Name::from(*name))).collect());
 
 /// Tells what an event says.
 pub fn facts(event: Event, source: SourceId, out: &mut Vec<Fact>) {
@@ -194,12 +205,14 @@ impl Teller<'_> {
     }
 
     /// Tells something of a node, together with what this event told of it just before.
-    fn node(&mut self, keys: impl Into<Keys>, what: NodeFact) {
+    fn node<'k>(&mut self, keys: impl Into<Cow<'k, Keys>>, what: NodeFact) {
         let (keys, at) = (keys.into(), Some(self.at));
         match self.out.get_mut(self.begin..).and_then(<[Fact]>::last_mut) {
-            Some(Fact { about: About::Several(same, list), .. }) if *same == keys => list.push((at, what)),
+            Some(Fact { about: About::Several(same, list), .. }) if *same == *keys => list.push((at, what)),
             _ => {
-                let about = About::Several(keys, vec![(at, what)]);
+                let mut list = Vec::with_capacity(FACTS);
+                list.push((at, what));
+                let about = About::Several(keys.into_owned(), list);
                 self.out.push(Fact { source: self.source, at, about });
             }
         }
@@ -208,13 +221,14 @@ impl Teller<'_> {
     /// Tells a status word, and writes the event into the node's timeline.
     fn status(&mut self, keys: &Keys, report: StatusReport, name: &'static str) {
         let note = report.why.as_deref().map(Into::into);
-        self.node(keys.clone(), NodeFact::Status(report));
+        self.node(keys, NodeFact::Status(report));
         self.happened(keys, name, note);
     }
 
     fn happened(&mut self, keys: &Keys, name: &'static str, note: Option<Box<str>>) {
-        let moment = Moment { at: Some(self.at), seq: self.seq, name: name.into(), note };
-        self.node(keys.clone(), NodeFact::Happened(moment));
+        let name = NAMES.get(name).cloned().unwrap_or_else(|| name.into());
+        let moment = Moment { at: Some(self.at), seq: self.seq, name, note };
+        self.node(keys, NodeFact::Happened(moment));
     }
 
     /// Returns the id under which a usage without ids of its own counts: its event's place.

@@ -29,7 +29,7 @@ fn all_fourteen_fields_of_a_record_are_there() {
     assert_eq!(node.clocks.accept_by.unwrap().millis(), 1_779_297_600_000);
     let recalled = deck.foreign("deleg-1779295000000-2");
     assert_eq!(recalled.clocks.ended.unwrap().millis(), 1_779_293_600_000);
-    let outcome = recalled.outcome.as_ref().unwrap();
+    let outcome = recalled.outcome().unwrap();
     assert_eq!(outcome.evidence.as_deref(), Some("recalled by the coordinator"));
 }
 

@@ -97,7 +97,7 @@ fn of_both_layouts_the_newer_row_counts_and_the_session_is_known() {
     let node = deck.node(&agent("a4444444444444445"));
     assert_eq!(node.status.word(), StatusWord::Failed, "the older layout says running");
     assert_eq!(node.title.as_deref(), Some("Plan the move"));
-    let outcome = node.outcome.as_ref().unwrap();
+    let outcome = node.outcome().unwrap();
     assert_eq!(outcome.summary.as_deref(), Some("No plan: the schema is not there."));
     assert_eq!(outcome.files_modified, ["docs/plan.md"]);
     assert_eq!(node.last_action.as_deref(), Some("Grep"));
@@ -107,7 +107,7 @@ fn of_both_layouts_the_newer_row_counts_and_the_session_is_known() {
     );
     let above = deck.model.get(node.parent().unwrap()).unwrap();
     assert_eq!(above.keys[0], session("5e551002-0000-4000-8000-000000000002"));
-    assert_eq!(above.pattern.as_deref(), Some("ultrawork"));
+    assert_eq!(above.pattern().map(|name| &**name), Some("ultrawork"));
 }
 
 #[test]
@@ -195,5 +195,5 @@ fn a_team_that_is_shut_down_says_so() {
     let team = deck.foreign("alpha");
     assert_eq!((team.status.word(), team.status.why()), (StatusWord::Review, Some("enough")));
     let task = deck.foreign("alpha\u{1f}task-1");
-    assert_eq!(task.outcome.as_ref().unwrap().summary.as_deref(), Some("moved 4 files"));
+    assert_eq!(task.summary(), Some("moved 4 files"));
 }

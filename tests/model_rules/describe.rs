@@ -36,7 +36,7 @@ fn of_an_engines_step_its_agents_own_files_only_add() {
     };
     let known = |model: &Model| {
         let node = node(model, &step("x"));
-        let summary = node.outcome.as_ref().and_then(|outcome| outcome.summary.clone());
+        let summary = node.summary().map(str::to_owned);
         (node.title.as_deref().map(str::to_owned), summary)
     };
     let both = |title: &str, summary: &str| (Some(title.to_owned()), Some(summary.to_owned()));

@@ -309,7 +309,10 @@ fn a_deadline_is_raised_by_what_is_typed() {
 fn budgeted(budget: Budget, spent: u64, word: &'static str) -> Deck {
     let report = StatusReport { why: Some("budget".into()), ..StatusReport::of(Field::Delegation, word) };
     Deck::of([
-        delegation("del-a").titled("the task").and(NodeFact::Budgeted(budget)).and(NodeFact::Status(report)),
+        delegation("del-a")
+            .titled("the task")
+            .and(NodeFact::Budgeted(Box::new(budget)))
+            .and(NodeFact::Status(report)),
         step("del-a", "st-1").titled("works").runs_in("ses-1", 60).spent(spent, 1.2),
     ])
 }

@@ -123,7 +123,7 @@ fn why_without_a_decision_says_so_and_names_the_key_that_helps() {
 fn tokens_show_the_budget_the_rate_and_the_dearer_model() {
     let mut deck = fleet();
     let budget = Budget { tokens: Some(200_000), cost: Some(Usd::from_dollars(4.0)), ..Budget::default() };
-    deck.tell(ENGINE, 10, delegation(), NodeFact::Budgeted(budget));
+    deck.tell(ENGINE, 10, delegation(), NodeFact::Budgeted(Box::new(budget)));
     for nth in 0..12 {
         let spent = tokens(900, 200 * (nth + 1), 3_000, Some(100));
         deck.used(

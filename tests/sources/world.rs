@@ -135,7 +135,7 @@ fn write(model: &Model, ix: NodeIx, depth: usize, text: &mut String) {
         .unwrap();
     writeln!(text, "{pad}  own {}, all {}", spend(&node.own_spend()), spend(&node.subtree_spend())).unwrap();
     writeln!(text, "{pad}  {}", clocks(node)).unwrap();
-    let said = node.outcome.as_ref().and_then(|outcome| outcome.summary.as_deref());
+    let said = node.summary();
     if node.last_action.is_some() || said.is_some() {
         writeln!(text, "{pad}  did {:?}, said {:?}", or(node.last_action.as_deref()), or(said)).unwrap();
     }

@@ -112,7 +112,7 @@ fn show(model: &Model, ix: NodeIx, depth: usize, text: &mut String) {
     .unwrap();
     let all = node.subtree_spend().tokens();
     writeln!(text, "{pad}  own {} / all {}", counts(&node.own_spend().tokens()), counts(&all)).unwrap();
-    let summary = node.outcome.as_ref().and_then(|outcome| outcome.summary.as_deref());
+    let summary = node.summary();
     let context = more.and_then(|more| more.context).map_or("-".to_owned(), |context| {
         format!("{} of {}", context.used, context.size.map_or("-".to_owned(), |size| size.to_string()))
     });

@@ -402,7 +402,7 @@ fn past_entry(record: &Record) -> PastEntry {
         id: record.delegation_id.as_ref().map(ToString::to_string).unwrap_or_default(),
         title: node.map(crate::report::text::title).unwrap_or_default(),
         status: node.map(|node| node.status.word().as_str().to_owned()).unwrap_or_default(),
-        pattern: node.and_then(|node| node.pattern.as_deref().map(str::to_owned)),
+        pattern: node.and_then(|node| node.pattern().map(|name| name.to_string())),
         agent: node.and_then(|node| {
             let first = node.children().first().and_then(|child| model.get(*child));
             first.and_then(|child| child.agent.as_deref().map(str::to_owned))

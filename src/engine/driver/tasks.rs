@@ -100,7 +100,7 @@ impl Driver {
         let qualities: Vec<f64> = steps.iter().filter_map(|step| step.more()?.quality).collect();
         let count = f64::from(u32::try_from(qualities.len()).unwrap_or(u32::MAX));
         let mean = (!qualities.is_empty()).then(|| qualities.iter().sum::<f64>() / count);
-        let outcomes = node.into_iter().chain(steps).filter_map(|node| node.outcome.as_deref());
+        let outcomes = node.into_iter().chain(steps).filter_map(Node::beyond_words);
         let done = |word| matches!(word, StatusWord::Done | StatusWord::Partial);
         let completed = delegation.tasks.iter().filter(|step| done(step.word())).count();
         let spend = node.map(|node| node.subtree_spend().tokens()).filter(Tokens::is_known);

@@ -108,7 +108,7 @@ impl Model {
                     delta.touch(ix);
                 }
                 if let Some(deadline) = deadline {
-                    self.push_alarm(deadline, Alarm::Command(id.clone()));
+                    self.push_alarm(deadline, Alarm::Command(Box::new(id.clone())));
                 }
                 self.keep_receipt(
                     Receipt {

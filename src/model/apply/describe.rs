@@ -33,15 +33,10 @@ impl Model {
         if let Some(index) = told.index {
             self.set_index(ix, index, delta);
         }
-        let names = [
-            &told.agent,
-            &told.provider,
-            &told.model_requested,
-            &told.model_injected,
-            &told.model_effective,
-            &told.pattern,
-        ]
-        .map(|name| name.as_deref().map(|name| self.intern(name)));
+        let names =
+            [&told.agent, &told.provider, &told.model_requested, &told.model_injected, &told.model_effective]
+                .map(|name| name.as_deref().map(|name| self.intern(name)));
+        told.pattern = told.pattern.as_deref().map(|name| self.intern(name));
         let depends_on = told.depends_on.as_ref().map(|on| {
             let shared: Box<[SubtaskId]> = on.iter().map(|step| self.intern_id(step)).collect();
             Some(shared).filter(|on| !on.is_empty())
@@ -53,13 +48,12 @@ impl Model {
             &mut node.model.requested,
             &mut node.model.injected,
             &mut node.model.effective,
-            &mut node.pattern,
         ];
         let mut changed = false;
         for (slot, name) in slots.into_iter().zip(names) {
             changed |= set(slot, name);
         }
-        changed |= set(&mut node.title, told.title.as_deref().map(text::line));
+        changed |= set(&mut node.title, told.title.take().map(text::line_of));
         changed |= set(&mut node.max_attempts, told.max_attempts);
         changed |= set(&mut node.estimate_ms, told.estimate_ms);
         if let Some(on) = depends_on {
@@ -105,11 +99,11 @@ impl Model {
         delta: &mut Delta,
     ) {
         outcome.each_text(&mut secrets::take_out);
-        if self.may_only_add(ix, by) && self.get(ix).is_some_and(|node| node.outcome.is_some()) {
+        if self.may_only_add(ix, by) && self.get(ix).is_some_and(|node| node.returned.is_some()) {
             return;
         }
         if let Some(node) = self.nodes.get_mut(ix)
-            && set(&mut node.outcome, Some(outcome))
+            && set(&mut node.returned, Some(outcome.into()))
         {
             delta.touch(ix);
         }
@@ -148,7 +142,7 @@ impl Model {
         self.change_more(ix, delta, |more| set(&mut more.tree, Some(tree)));
     }
 
-    pub(super) fn budget(&mut self, ix: NodeIx, budget: Budget, delta: &mut Delta) {
+    pub(super) fn budget(&mut self, ix: NodeIx, budget: Box<Budget>, delta: &mut Delta) {
         self.change_more(ix, delta, |more| set(&mut more.budget, Some(budget)));
     }
 
@@ -238,7 +232,7 @@ impl Model {
 
     pub(super) fn remember(&mut self, ix: NodeIx, mut moment: Moment, delta: &mut Delta) {
         moment.name = self.intern(&moment.name);
-        moment.note = moment.note.as_deref().map(text::line);
+        moment.note = moment.note.map(text::line_of);
         let Some(node) = self.nodes.get_mut(ix) else { return };
         // In the journal's order, and what is told twice is kept once.
         let order = |moment: &Moment| (moment.seq, moment.at);
@@ -264,6 +258,7 @@ fn set<T: PartialEq>(slot: &mut Option<T>, told: Option<T>) -> bool {
 
 fn has_more(told: &Description) -> bool {
     told.task.is_some()
+        || told.pattern.is_some()
         || told.path.is_some()
         || told.depth.is_some()
         || told.expected_steps.is_some()
@@ -273,6 +268,7 @@ fn has_more(told: &Description) -> bool {
 
 fn describe_more(more: &mut More, told: Description) -> bool {
     let mut changed = set(&mut more.task, told.task);
+    changed |= set(&mut more.pattern, told.pattern);
     changed |= set(&mut more.depth, told.depth);
     changed |= set(&mut more.expected_steps, told.expected_steps);
     changed |= set(&mut more.workspace, told.workspace.as_deref().map(text::line));

@@ -40,7 +40,7 @@ impl Model {
     /// an engine's is its work whatever else the process works on, and keeps it.
     fn release_process(&mut self, keys: &Keys, delta: &mut Delta) -> Option<Box<Running>> {
         let (ix, process) = keys.iter().find_map(|key| {
-            let ix = self.find(key).filter(|_| matches!(key, NodeKey::Process(..)))?;
+            let ix = matches!(key, NodeKey::Process(..)).then(|| self.find(key))??;
             let own = &self.get(ix)?.keys;
             let is_engines = own.iter().any(NodeKey::is_engines);
             let session = |key: &NodeKey| matches!(key, NodeKey::CliSession(..));
@@ -65,7 +65,7 @@ impl Model {
         let ix = self.nodes.insert(Node::new(shared, told.by, self.born));
         self.by_key.insert(key, ix);
         let place = self.place_of(ix);
-        let at = self.roots.partition_point(|root| self.place_of(*root) < place);
+        let at = self.place_of_root(place);
         delta.relist(None, at);
         self.roots.insert(at, ix);
         delta.added.push(ix);

@@ -61,7 +61,8 @@ impl Model {
             self.by_key.moved(key, was, keep);
         }
         self.join_patience(keep, &gone, delta);
-        for entry in gone.spent {
+        for (place, entry) in gone.spent.into_iter().enumerate() {
+            entry.id.iter().for_each(|id| self.ledger.remove(id, was, place));
             self.book_joined(keep, entry, delta);
         }
         if let (Some(index), None) = (gone.index, self.get(keep).and_then(|node| node.index)) {
@@ -77,7 +78,6 @@ impl Model {
         node.keys.extend(gone.keys);
         node.name_by_id();
         node.heard_of(gone.first_source);
-        gone.other_sources.into_iter().for_each(|source| node.heard_of(source));
         node.attempt = node.attempt.max(gone.attempt);
         node.kind = node.kind.max(gone.kind);
         fill(&mut node.title, gone.title);
@@ -86,11 +86,10 @@ impl Model {
         fill(&mut node.model.requested, gone.model.requested);
         fill(&mut node.model.injected, gone.model.injected);
         fill(&mut node.model.effective, gone.model.effective);
-        fill(&mut node.pattern, gone.pattern);
         fill(&mut node.progress, gone.progress);
         fill(&mut node.last_action, gone.last_action);
         fill(&mut node.next_action, gone.next_action);
-        fill(&mut node.outcome, gone.outcome);
+        fill(&mut node.returned, gone.returned);
         fill(&mut node.max_attempts, gone.max_attempts);
         fill(&mut node.estimate_ms, gone.estimate_ms);
         fill(&mut node.depends_on, gone.depends_on);
@@ -102,7 +101,10 @@ impl Model {
             }
         }
         absorb_clocks(&mut node.clocks, &gone.clocks);
-        if let Some(more) = gone.more {
+        if let Some(mut more) = gone.more {
+            for source in std::mem::take(&mut more.other_sources) {
+                node.heard_of(source);
+            }
             absorb_more(node.more_mut(), *more);
         }
     }
@@ -158,6 +160,7 @@ fn absorb_more(mine: &mut More, other: More) {
     fill(&mut mine.decision, other.decision);
     fill(&mut mine.quality, other.quality);
     fill(&mut mine.task, other.task);
+    fill(&mut mine.pattern, other.pattern);
     fill(&mut mine.depth, other.depth);
     fill(&mut mine.expected_steps, other.expected_steps);
     fill(&mut mine.workspace, other.workspace);

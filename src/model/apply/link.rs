@@ -1,5 +1,7 @@
 //! Where a node hangs: attaching, detaching and moving, with every roll-up above kept right.
 
+use std::cmp::Ordering;
+
 use super::Told;
 use crate::model::anomaly::Misfit;
 use crate::model::delta::Delta;
@@ -56,7 +58,7 @@ impl Model {
         let Some(node) = self.nodes.get_mut(ix) else { return };
         let Some(parent) = node.parent.take() else {
             let place = node.place();
-            let at = self.roots.partition_point(|root| self.place_of(*root) < place);
+            let at = self.place_of_root(place);
             if self.roots.get(at) == Some(&ix) {
                 self.roots.remove(at);
             }
@@ -88,7 +90,7 @@ impl Model {
     pub(super) fn attach(&mut self, ix: NodeIx, parent: Option<NodeIx>, delta: &mut Delta) {
         let place = self.place_of(ix);
         let Some(parent) = parent else {
-            let at = self.roots.partition_point(|root| self.place_of(*root) < place);
+            let at = self.place_of_root(place);
             self.roots.insert(at, ix);
             delta.relist(None, at);
             return;
@@ -156,7 +158,7 @@ impl Model {
         let (parent, before) = (node.parent, node.place());
         let old = match parent {
             Some(parent) => self.position(parent, before),
-            None => self.roots.partition_point(|root| self.place_of(*root) < before),
+            None => self.place_of_root(before),
         };
         // Taken out before the index changes, since siblings are found by their order.
         match parent.and_then(|parent| self.nodes.get_mut(parent)) {
@@ -170,7 +172,7 @@ impl Model {
         let after = self.place_of(ix);
         let new = match parent {
             Some(parent) => self.position(parent, after),
-            None => self.roots.partition_point(|root| self.place_of(*root) < after),
+            None => self.place_of_root(after),
         };
         match parent.and_then(|parent| self.nodes.get_mut(parent)) {
             Some(above) => above.children.insert(new, ix),
@@ -178,6 +180,16 @@ impl Model {
         }
         delta.relist(parent, old.min(new));
         delta.moved.push(ix);
+    }
+
+    /// Returns where a root stands, or would, among the others. Most are the newest, and stand last.
+    pub(super) fn place_of_root(&self, place: (u32, u32)) -> usize {
+        let last = self.roots.back().map(|root| self.place_of(*root));
+        match last.map(|last| last.cmp(&place)) {
+            None | Some(Ordering::Less) => self.roots.len(),
+            Some(Ordering::Equal) => self.roots.len() - 1,
+            Some(Ordering::Greater) => self.roots.partition_point(|root| self.place_of(*root) < place),
+        }
     }
 
     pub(super) fn place_of(&self, ix: NodeIx) -> (u32, u32) {

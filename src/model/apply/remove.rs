@@ -31,15 +31,13 @@ impl Model {
         let claims = node.claims.len();
         node.claims.retain(|claim| claim.source != source);
         let lost_claim = node.claims.len() != claims;
-        node.other_sources.retain(|other| *other != source);
-        let mut known = Known::ByOthers;
-        if node.first_source == source {
-            if node.other_sources.is_empty() {
-                known = Known::ByNobody;
-            } else {
-                node.first_source = node.other_sources.remove(0);
-            }
-        }
+        let is_first = node.first_source == source;
+        let next = node.more.as_mut().and_then(|more| {
+            more.other_sources.retain(|other| *other != source);
+            (is_first && !more.other_sources.is_empty()).then(|| more.other_sources.remove(0))
+        });
+        node.first_source = next.unwrap_or(node.first_source);
+        let known = if is_first && next.is_none() { Known::ByNobody } else { Known::ByOthers };
         self.may_sleep(ix, source, None, delta);
         if lost_claim {
             self.believe(ix, delta);
@@ -73,8 +71,8 @@ impl Model {
         for key in &node.keys {
             self.by_key.remove(key, ix);
         }
-        for id in node.spent.iter().filter_map(|entry| entry.id.as_ref()) {
-            self.ledger.remove(id);
+        for (place, entry) in node.spent.iter().enumerate() {
+            entry.id.iter().for_each(|id| self.ledger.remove(id, ix, place));
         }
         delta.removed.push(ix);
     }

@@ -141,13 +141,13 @@ impl Model {
         }
     }
 
-    pub(super) fn act(&mut self, ix: NodeIx, action: &Action, told: Told, delta: &mut Delta) {
+    pub(super) fn act(&mut self, ix: NodeIx, action: Action, told: Told, delta: &mut Delta) {
         let Some(node) = self.nodes.get_mut(ix) else { return };
         let told_before = (told.at, node.clocks.last_sign);
         // An older action than the last one is no news; without a moment it is taken as it comes.
         if !matches!(told_before, (Some(at), Some(last)) if at < last) {
-            let last = action.last.as_deref().map(text::line);
-            let next = action.next.as_deref().map(text::line);
+            let last = action.last.map(text::line_of);
+            let next = action.next.map(text::line_of);
             if (last.is_some() && last != node.last_action) || (next.is_some() && next != node.next_action) {
                 node.last_action = last.or(node.last_action.take());
                 node.next_action = next;

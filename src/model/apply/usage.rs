@@ -3,8 +3,6 @@
 use std::iter::Peekable;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-
 use super::Told;
 use crate::model::delta::Delta;
 use crate::model::fact::{Scope, Sent, UsageReport};
@@ -71,15 +69,15 @@ impl Model {
         delta: &mut Delta,
     ) {
         let Some(before) = self.get(ix).map(Node::own_spend) else { return };
-        let is_new = |ledger: &HashMap<Arc<str>, _>, report: &UsageReport| {
-            let is_unknown = report.id.as_ref().is_some_and(|id| !ledger.contains_key(id));
-            is_unknown && report.scope == Scope::Message
+        let is_new = |model: &Self, report: &UsageReport| {
+            let is_unknown = |id: &Arc<str>| model.ledger.find(id, &model.nodes).is_none();
+            report.scope == Scope::Message && report.id.as_ref().is_some_and(is_unknown)
         };
-        while let Some(report) = reports.next_if(|report| is_new(&self.ledger, report)) {
+        while let Some(report) = reports.next_if(|report| is_new(self, report)) {
             let entry = self.spent(report);
             let Some(node) = self.nodes.get_mut(ix) else { return };
             if let Some(id) = &entry.id {
-                self.ledger.insert(Arc::clone(id), (ix, node.spent.len()));
+                self.ledger.insert(id, ix, node.spent.len());
             }
             node.sums.add(&entry);
             push_tight(&mut node.spent, entry);
@@ -103,7 +101,7 @@ impl Model {
     /// each tells all of the session so far.
     fn booked(&self, ix: NodeIx, fresh: &Spent) -> Option<(NodeIx, usize)> {
         if let Some(id) = &fresh.id {
-            return self.ledger.get(id).copied();
+            return self.ledger.find(id, &self.nodes);
         }
         let same = |known: &Spent| known.is_total && known.id.is_none() && known.model == fresh.model;
         let place = self.get(ix).filter(|_| fresh.is_total)?.spent.iter().position(same)?;
@@ -157,13 +155,14 @@ impl Model {
                 moved = Some(entry);
             }
         });
+        let Some(entry) = moved else { return };
+        entry.id.iter().for_each(|id| self.ledger.remove(id, owner, place));
         // The last entry took the place of the one that left.
-        if let Some(id) = self.get(owner).and_then(|node| node.spent.get(place)?.id.clone()) {
-            self.ledger.insert(id, (owner, place));
+        let left = self.nodes.get(owner).map(|node| node.spent.as_slice()).unwrap_or_default();
+        if let Some(id) = left.get(place).and_then(|entry| entry.id.as_ref()) {
+            self.ledger.moved(id, owner, left.len(), place);
         }
-        if let Some(entry) = moved {
-            self.book(to, entry, delta);
-        }
+        self.book(to, entry, delta);
     }
 
     /// Changes what a node spent, then every roll-up above by the difference.
@@ -178,7 +177,7 @@ impl Model {
         let mut booked = None;
         change(node, &mut booked);
         if let Some(id) = booked {
-            self.ledger.insert(id, (ix, node.spent.len().saturating_sub(1)));
+            self.ledger.insert(&id, ix, node.spent.len().saturating_sub(1));
         }
         self.spend_changed(ix, before, delta);
     }

@@ -13,8 +13,8 @@ use crate::model::node::{Models, NodeKind};
 use crate::model::words::{Field, meaning};
 use crate::model::{Model, NodeIx};
 
-/// How many facts most records tell.
-const FACTS: usize = 20;
+/// How many facts most records tell; the list of them is then still small to the system's memory.
+const FACTS: usize = 12;
 
 /// Tells a whole model again.
 pub fn model_facts(record: ModelRecord, source: SourceId, out: &mut Vec<Fact>) {
@@ -112,14 +112,16 @@ fn node_facts(mut record: Record, parent: Option<&NodeKey>, source: SourceId, ou
         record.result.take().map(NodeFact::Returned),
         record.tree.take().map(NodeFact::Worked),
         record.quality.map(NodeFact::Quality),
-        record.budget.take().map(NodeFact::Budgeted),
+        record.budget.take().map(Box::new).map(NodeFact::Budgeted),
         record.context_window.map(NodeFact::Filled),
     ];
     rest.into_iter().flatten().for_each(|what| tell(None, what));
     let questions = std::mem::take(&mut record.questions).into_iter();
     questions.for_each(|question| tell(None, NodeFact::Asked(Box::new(question))));
-    let usage = std::mem::take(&mut record.usage).into_iter();
-    usage.for_each(|usage| tell(None, NodeFact::Used(Box::new(report(usage)))));
+    let usage: Vec<UsageReport> = std::mem::take(&mut record.usage).into_iter().map(report).collect();
+    if !usage.is_empty() {
+        tell(None, NodeFact::UsedAll(usage));
+    }
     let moments = std::mem::take(&mut record.timeline).into_iter();
     moments.for_each(|moment| tell(None, NodeFact::Happened(moment)));
     let action = Action {

@@ -89,7 +89,7 @@ impl Part {
             Self::Agent(agent) => has(node.agent.as_deref(), agent) || has(node.provider.as_deref(), agent),
             Self::Model(model) => has(node.model.best().map(|name| &**name), model),
             Self::Kind(kind) => node.kind.as_str().starts_with(kind.as_str()),
-            Self::Pattern(pattern) => has(node.pattern.as_deref(), pattern),
+            Self::Pattern(pattern) => has(node.pattern().map(|name| &**name), pattern),
             Self::Cost(compare, limit) => compare.holds(node.subtree_spend().cost.dollars(), *limit),
             #[expect(clippy::cast_precision_loss, reason = "a limit that a person typed")]
             Self::Tokens(compare, limit) => {

@@ -128,7 +128,7 @@ fn holds(model: &Model, node: &Node) -> bool {
 
 /// Returns how many hundredths of its own budget are spent.
 fn gone(node: &Node) -> u64 {
-    let Some(budget) = node.more().and_then(|more| more.budget.as_ref()) else { return 0 };
+    let Some(budget) = node.more().and_then(|more| more.budget.as_deref()) else { return 0 };
     let spent = node.subtree_spend();
     Limit::from(budget).percent(counted(&spent.tokens()), spent.cost)
 }

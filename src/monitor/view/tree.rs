@@ -71,7 +71,9 @@ impl Columns {
 pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) -> bool {
     let columns = Columns::of(area.width);
     let mut is_live = false;
-    for (row, y) in scene.ui.tree.window(scene.model).into_iter().zip(area.top()..area.bottom()) {
+    let rows = scene.ui.tree.window(scene.model);
+    scene.model.fetch(rows.iter().map(|row| row.ix));
+    for (row, y) in rows.into_iter().zip(area.top()..area.bottom()) {
         let Some(node) = scene.model.get(row.ix) else { continue };
         let place = Rect { y, height: 1, ..area };
         let stance = scene.ui.stances.of(row.ix, node);
@@ -355,7 +357,7 @@ fn draw_state(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, node: &Node, stan
 
 fn who_of(node: &Node) -> String {
     let who = match node.kind {
-        NodeKind::Delegation => node.pattern.as_deref(),
+        NodeKind::Delegation => node.pattern().map(|name| &**name),
         NodeKind::Subtask | NodeKind::Session | NodeKind::Agent | NodeKind::Group => node.agent.as_deref(),
     };
     who.unwrap_or_default().to_owned()

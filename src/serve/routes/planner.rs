@@ -73,7 +73,7 @@ async fn said(api: &Api, id: &DelegationId) -> Result<String, String> {
         let key = key.clone();
         let ended = api.0.door.look(move |view| {
             let node = view.model.get(view.model.find(&key)?)?;
-            let said = node.outcome.as_ref().and_then(|outcome| outcome.summary.clone());
+            let said = node.summary().map(str::to_owned);
             node.status.is_ended().then(|| (node.status.word().as_str(), said))
         });
         match ended.await.map_err(|_| "the engine is ending".to_owned())? {

@@ -43,7 +43,7 @@ fn summary(view: &View<'_>, id: &DelegationId, ix: NodeIx, node: &Node) -> Map<S
         "taskId": node.more().and_then(|more| more.task.as_ref()),
         "title": node.title,
         "status": node.status.word(),
-        "pattern": node.pattern,
+        "pattern": node.pattern(),
         "progress": progress.map(|progress| json!({
             "completed": progress.current, "total": progress.total, "percentage": progress.percent,
         })),

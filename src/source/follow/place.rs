@@ -6,9 +6,7 @@
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use serde_json::value::RawValue;
-
-use super::unpack::Unpacking;
+use super::unpack::{Parts, Unpacking};
 use crate::model::fact::{Fact, SourceFact};
 use crate::model::id::{JournalId, Seq};
 use crate::model::key::SourceId;
@@ -61,12 +59,11 @@ impl Place {
     /// Begins with the newest snapshot: returns what is to be told of it, and the place in the journal after
     /// it. `None` where there are not both.
     pub fn begin(disk: &dyn Disk, folder: &StateFolder) -> Result<Option<(Unpacking, Self)>, Stop> {
-        let Some(snapshot) = snapshot::newest::<Box<RawValue>>(disk, folder)? else { return Ok(None) };
+        let Some(snapshot) = snapshot::newest::<Parts>(disk, folder)? else { return Ok(None) };
         let segments = segment::list(disk, folder)?;
         let at = segments.partition_point(|first| *first <= snapshot.seq.next()).saturating_sub(1);
         let Some(first) = segments.get(at).copied() else { return Ok(None) };
-        // One that is no model is told by the look that reads all of it.
-        let Ok(unpacking) = Unpacking::new(snapshot.model, snapshot.seq) else { return Ok(None) };
+        let unpacking = Unpacking::new(snapshot.model, snapshot.seq);
         let tail = open(disk, folder, first)?;
         let (journal, known) = (Some(snapshot.journal), snapshot.seq);
         let last = Seq(first.0.saturating_sub(1));

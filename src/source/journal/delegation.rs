@@ -47,7 +47,7 @@ impl Teller<'_> {
 
     pub(super) fn taken(&mut self, data: p::Taken, name: &'static str) {
         let keys = Keys::from(target(&data.delegation_id, None));
-        self.node(keys.clone(), NodeFact::Taken(data.by.map(Into::into)));
+        self.node(&keys, NodeFact::Taken(data.by.map(Into::into)));
         self.happened(&keys, name, data.reason.map(Into::into));
     }
 
@@ -55,7 +55,7 @@ impl Teller<'_> {
     pub(super) fn turn(&mut self, data: p::Turn, word: &'static str, name: &'static str) {
         let keys = Keys::from(target(&data.delegation_id, None));
         if let Some(at) = data.deadline {
-            self.node(keys.clone(), NodeFact::Clock(Clock::FinishBy, at));
+            self.node(&keys, NodeFact::Clock(Clock::FinishBy, at));
         }
         self.status(&keys, report(FIELD, word, data.reason, None), name);
     }
@@ -68,10 +68,10 @@ impl Teller<'_> {
     pub(super) fn completed(&mut self, data: p::Completed, name: &'static str) {
         let keys = Keys::from(target(&data.delegation_id, None));
         if let Some(result) = data.result {
-            self.node(keys.clone(), NodeFact::Returned(result));
+            self.node(&keys, NodeFact::Returned(result));
         }
         if let Some(quality) = data.quality {
-            self.node(keys.clone(), NodeFact::Quality(quality));
+            self.node(&keys, NodeFact::Quality(quality));
         }
         self.status(&keys, ended(FIELD, data.status), name);
     }
@@ -85,7 +85,7 @@ impl Teller<'_> {
         let keys = Keys::from(target(&data.delegation_id, data.subtask_id.as_ref()));
         // What all delegations together may spend is no limit of this one.
         if let Some(budget) = data.budget.filter(|_| data.scope.is_none()) {
-            self.node(keys.clone(), NodeFact::Budgeted(budget));
+            self.node(&keys, NodeFact::Budgeted(Box::new(budget)));
         }
         self.happened(&keys, name, data.reason.or(data.level).map(Into::into));
     }
@@ -109,7 +109,7 @@ impl Teller<'_> {
         steps: Option<u32>,
         estimate: Option<u64>,
     ) {
-        self.node(keys.clone(), NodeFact::Seen(NodeKind::Delegation));
+        self.node(keys, NodeFact::Seen(NodeKind::Delegation));
         let description = Description {
             task,
             pattern: pattern.map(Into::into),
@@ -117,14 +117,14 @@ impl Teller<'_> {
             estimate_ms: estimate,
             ..Description::default()
         };
-        self.node(keys.clone(), NodeFact::Described(Box::new(description)));
-        self.node(keys.clone(), NodeFact::Clock(Clock::Created, self.at));
+        self.node(keys, NodeFact::Described(Box::new(description)));
+        self.node(keys, NodeFact::Clock(Clock::Created, self.at));
     }
 
     fn plan(&mut self, id: &DelegationId, keys: &Keys, plan: p::Plan) {
         if let Some(parent) = plan.parent_delegation_id {
             let above = target(&parent, plan.parent_subtask_id.as_ref());
-            self.node(keys.clone(), NodeFact::Under(above.into()));
+            self.node(keys, NodeFact::Under(above.into()));
         }
         let description = Description {
             title: plan.title,
@@ -133,17 +133,17 @@ impl Teller<'_> {
             workspace: plan.workspace,
             ..Description::default()
         };
-        self.node(keys.clone(), NodeFact::Described(Box::new(description)));
+        self.node(keys, NodeFact::Described(Box::new(description)));
         let told = [
             plan.handoff.map(NodeFact::HandedOff),
             plan.decision.map(NodeFact::Decided),
-            plan.budget.map(NodeFact::Budgeted),
+            plan.budget.map(Box::new).map(NodeFact::Budgeted),
             plan.deadline.map(|at| NodeFact::Clock(Clock::FinishBy, at)),
             plan.expires_at.map(|at| NodeFact::Clock(Clock::AcceptBy, at)),
             plan.stale_after_ms.map(NodeFact::MaySleep),
         ];
         for what in told.into_iter().flatten() {
-            self.node(keys.clone(), what);
+            self.node(keys, what);
         }
         for (index, spec) in (1..).zip(plan.subtasks.unwrap_or_default()) {
             self.planned_step(id, spec, index);
@@ -160,9 +160,9 @@ impl Teller<'_> {
             estimate_ms: spec.estimated_duration,
             ..Description::default()
         };
-        self.node(keys.clone(), NodeFact::Described(Box::new(description)));
+        self.node(&keys, NodeFact::Described(Box::new(description)));
         if let Some(budget) = spec.budget {
-            self.node(keys.clone(), NodeFact::Budgeted(budget));
+            self.node(&keys, NodeFact::Budgeted(Box::new(budget)));
         }
         self.node(keys, NodeFact::Status(report(Field::Task, "queued", None, None)));
     }

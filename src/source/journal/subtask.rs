@@ -26,7 +26,7 @@ impl Teller<'_> {
             model_requested: model.clone(),
             ..Description::default()
         };
-        self.node(keys.clone(), NodeFact::Described(Box::new(description)));
+        self.node(&keys, NodeFact::Described(Box::new(description)));
         let attempt = Attempt {
             attempt: data.attempt.unwrap_or(0),
             session_id: data.session_id,
@@ -35,10 +35,10 @@ impl Teller<'_> {
             started_at: Some(self.at),
             ..Attempt::default()
         };
-        self.node(keys.clone(), NodeFact::Attempted(Box::new(attempt)));
+        self.node(&keys, NodeFact::Attempted(Box::new(attempt)));
         self.finish_by(&keys, data.deadline);
         if let Some(millis) = data.stale_after_ms {
-            self.node(keys.clone(), NodeFact::MaySleep(millis));
+            self.node(&keys, NodeFact::MaySleep(millis));
         }
         self.status(&keys, report(FIELD, "running", None, data.attempt), name);
     }
@@ -67,10 +67,10 @@ impl Teller<'_> {
         let keys = step(&data.delegation_id, &data.subtask_id, data.session_id.as_ref());
         self.finish_by(&keys, data.deadline);
         if let Some(result) = data.result {
-            self.node(keys.clone(), NodeFact::Returned(result));
+            self.node(&keys, NodeFact::Returned(result));
         }
         if let Some(quality) = data.quality {
-            self.node(keys.clone(), NodeFact::Quality(quality));
+            self.node(&keys, NodeFact::Quality(quality));
         }
         self.status(&keys, report(FIELD, word, data.reason, data.attempt), name);
     }
@@ -78,10 +78,10 @@ impl Teller<'_> {
     pub(super) fn subtask_completed(&mut self, data: p::SubtaskCompleted, name: &'static str) {
         let keys = step(&data.delegation_id, &data.subtask_id, data.session_id.as_ref());
         if let Some(result) = data.result {
-            self.node(keys.clone(), NodeFact::Returned(result));
+            self.node(&keys, NodeFact::Returned(result));
         }
         if let Some(quality) = data.quality {
-            self.node(keys.clone(), NodeFact::Quality(quality));
+            self.node(&keys, NodeFact::Quality(quality));
         }
         let end = StatusReport { attempt: data.attempt, why: data.reason, ..ended(FIELD, data.status) };
         self.status(&keys, end, name);
@@ -90,7 +90,7 @@ impl Teller<'_> {
     pub(super) fn subtask_failed(&mut self, data: p::SubtaskFailed, name: &'static str) {
         let keys = step(&data.delegation_id, &data.subtask_id, data.session_id.as_ref());
         if let Some(result) = data.result {
-            self.node(keys.clone(), NodeFact::Returned(result));
+            self.node(&keys, NodeFact::Returned(result));
         }
         let failed = report(FIELD, "failed", data.error, data.attempt);
         self.status(&keys, StatusReport { retryable: data.retryable, ..failed }, name);
@@ -104,15 +104,15 @@ impl Teller<'_> {
             max_attempts: data.max_attempts,
             ..Description::default()
         };
-        self.node(keys.clone(), NodeFact::Described(Box::new(description)));
-        self.node(keys.clone(), NodeFact::Status(report(FIELD, "queued", None, data.attempt)));
+        self.node(&keys, NodeFact::Described(Box::new(description)));
+        self.node(&keys, NodeFact::Status(report(FIELD, "queued", None, data.attempt)));
         self.happened(&keys, name, data.reason.map(Into::into));
     }
 
     pub(super) fn subtask_skipped(&mut self, data: p::SubtaskSkipped, name: &'static str) {
         let keys = step(&data.delegation_id, &data.subtask_id, None);
         if let Some(result) = data.result {
-            self.node(keys.clone(), NodeFact::Returned(result));
+            self.node(&keys, NodeFact::Returned(result));
         }
         self.status(&keys, report(FIELD, "skipped", data.reason, None), name);
     }
@@ -120,7 +120,7 @@ impl Teller<'_> {
     pub(super) fn subtask_reported(&mut self, data: p::SubtaskReported, name: &'static str) {
         let keys = step(&data.delegation_id, &data.subtask_id, data.session_id.as_ref());
         if let Some(result) = data.result {
-            self.node(keys.clone(), NodeFact::Returned(result));
+            self.node(&keys, NodeFact::Returned(result));
         }
         let note = data.reason.or(data.status);
         self.happened(&keys, name, note.map(Into::into));
@@ -130,7 +130,7 @@ impl Teller<'_> {
         let keys = step(&data.delegation_id, &data.subtask_id, None);
         let Some(tree) = data.tree else { return };
         let note = tree.reason.as_deref().map_or_else(|| tree.state.as_str().into(), Into::into);
-        self.node(keys.clone(), NodeFact::Worked(tree));
+        self.node(&keys, NodeFact::Worked(tree));
         self.happened(&keys, name, Some(note));
     }
 
@@ -149,13 +149,13 @@ impl Teller<'_> {
             let around = step(delegation, subtask, Some(&data.session_id));
             self.node(around, NodeFact::Seen(NodeKind::Subtask));
         }
-        self.node(keys.clone(), NodeFact::Seen(NodeKind::Agent));
+        self.node(&keys, NodeFact::Seen(NodeKind::Agent));
         if let Some(parent) = &data.parent_agent_id {
-            self.node(keys.clone(), NodeFact::Under(agent(&data.session_id, parent)));
+            self.node(&keys, NodeFact::Under(agent(&data.session_id, parent)));
         }
         if let Some(task) = data.task {
             let handoff = Handoff { context: Some(task), ..Handoff::default() };
-            self.node(keys.clone(), NodeFact::HandedOff(Box::new(handoff)));
+            self.node(&keys, NodeFact::HandedOff(Box::new(handoff)));
         }
         let description = Description {
             title: data.title,
@@ -164,7 +164,7 @@ impl Teller<'_> {
             model_effective: data.model.map(Into::into),
             ..Description::default()
         };
-        self.node(keys.clone(), NodeFact::Described(Box::new(description)));
+        self.node(&keys, NodeFact::Described(Box::new(description)));
         self.status(&keys, report(Field::Session, "running", None, None), name);
     }
 
@@ -189,7 +189,7 @@ impl Teller<'_> {
     pub(super) fn agent_ended(&mut self, data: p::AgentEnded, name: &'static str) {
         let keys = agent(&data.session_id, &data.agent_id);
         if let Some(result) = data.result {
-            self.node(keys.clone(), NodeFact::Returned(result));
+            self.node(&keys, NodeFact::Returned(result));
         }
         let end = StatusReport { why: data.error, ..ended(Field::Session, data.status) };
         self.status(&keys, end, name);
@@ -227,7 +227,7 @@ impl Teller<'_> {
             intended_at: Some(self.at),
             ..Attempt::default()
         };
-        self.node(keys.clone(), NodeFact::Attempted(Box::new(attempt)));
+        self.node(&keys, NodeFact::Attempted(Box::new(attempt)));
         if data.command.is_some() {
             let description = Description { command: data.command, ..Description::default() };
             self.node(keys, NodeFact::Described(Box::new(description)));
@@ -257,7 +257,7 @@ impl Teller<'_> {
         self.finish_by(&keys, data.deadline);
         if data.workspace.is_some() {
             let description = Description { workspace: data.workspace, ..Description::default() };
-            self.node(keys.clone(), NodeFact::Described(Box::new(description)));
+            self.node(&keys, NodeFact::Described(Box::new(description)));
         }
         self.node(keys, NodeFact::Attempted(Box::new(attempt)));
     }
@@ -289,7 +289,7 @@ impl Teller<'_> {
             reason: data.reason.as_deref().map(Into::into),
             ..Attempt::default()
         };
-        self.node(keys.clone(), NodeFact::Attempted(Box::new(attempt)));
+        self.node(&keys, NodeFact::Attempted(Box::new(attempt)));
         // A plain end is told by the attempt; one with a reason belongs into the timeline too.
         if let Some(reason) = data.reason {
             self.happened(&keys, name, Some(reason.into()));
@@ -304,7 +304,7 @@ impl Teller<'_> {
         next: Option<String>,
     ) {
         if let Some(progress) = progress {
-            self.node(keys.clone(), NodeFact::Progressed(progress));
+            self.node(&keys, NodeFact::Progressed(progress));
         }
         self.node(keys, NodeFact::Active(Action { last, next }));
     }
@@ -312,14 +312,14 @@ impl Teller<'_> {
     fn used(&mut self, keys: Keys, usage: UsageReport) {
         if usage.model.is_some() {
             let description = Description { model_effective: usage.model.clone(), ..Description::default() };
-            self.node(keys.clone(), NodeFact::Described(Box::new(description)));
+            self.node(&keys, NodeFact::Described(Box::new(description)));
         }
         self.node(keys, NodeFact::Used(Box::new(usage)));
     }
 
     fn finish_by(&mut self, keys: &Keys, deadline: Option<crate::model::time::Stamp>) {
         if let Some(at) = deadline {
-            self.node(keys.clone(), NodeFact::Clock(Clock::FinishBy, at));
+            self.node(keys, NodeFact::Clock(Clock::FinishBy, at));
         }
     }
 }

@@ -47,7 +47,7 @@ pub fn ask(model: &Model, ix: NodeIx, target: Target, agents: &[String]) -> Opti
 fn words_of(node: &Node, is_told_below: bool) -> Vec<Note> {
     let why = node.status.why().or((!is_told_below).then_some("It gave no reason."));
     let mut notes: Vec<Note> = why.map(|why| Note::new(Tone::Bad, why)).into_iter().collect();
-    for error in node.outcome.iter().flat_map(|outcome| &outcome.errors) {
+    for error in node.beyond_words().into_iter().flat_map(|outcome| &outcome.errors) {
         notes.extend(error.message.as_deref().map(|said| Note::new(Tone::Bad, text::lines(said))));
         notes.extend(error.recommendation.as_deref().map(|said| Note::new(Tone::Dim, text::lines(said))));
     }

@@ -28,7 +28,7 @@ pub fn ask(aim: Aim<'_>) -> Form {
 
 /// Says what a node spent of its budget.
 fn spent(node: &Node) -> Option<Note> {
-    let limit = Limit::from(node.more()?.budget.as_ref()?);
+    let limit = Limit::from(node.more()?.budget.as_deref()?);
     let spend = node.subtree_spend();
     let of_tokens =
         limit.tokens.map(|most| format!("{} of {} tokens", tokens(counted(&spend.tokens())), tokens(most)));

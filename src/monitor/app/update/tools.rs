@@ -286,7 +286,7 @@ fn delegation_of(node: &Node) -> Option<&DelegationId> {
 pub fn copy(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     let Some((_, node)) = ui.selected(cx.model) else { return Vec::new() };
     let is_result = ui.tab == Tab::Result && ui.pane == Pane::Panel;
-    let text = node.outcome.as_ref().filter(|_| is_result).and_then(|outcome| outcome.summary.clone());
+    let text = node.summary().filter(|_| is_result).map(str::to_owned);
     let Some(text) = text.or_else(|| node.keys.first().map(ToString::to_string)) else { return Vec::new() };
     ui.say(format!("Copied {}.", crate::report::cells::fit(&text, 40)), false, cx.now);
     vec![Effect::Copy(text)]
@@ -305,7 +305,7 @@ pub fn edit(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 /// Returns what opens the file that a node left: what it made or changed, else the log of its session.
 pub fn opens(node: &Node) -> Option<Effect> {
     let workspace = node.more().and_then(|more| more.workspace.as_deref()).unwrap_or_default();
-    let file = node.outcome.as_ref().and_then(|outcome| {
+    let file = node.beyond_words().and_then(|outcome| {
         let artifact = outcome.artifacts.iter().find_map(|artifact| artifact.path.as_ref());
         artifact.or(outcome.files_modified.first())
     });

@@ -267,7 +267,7 @@ fn more_of(scene: &Scene<'_>, node: &Node, need: Need, wide: usize) -> Vec<Line<
                 Some(false) => line("It says that a retry will not help.", Role::Warn),
                 None => Vec::new(),
             });
-            for error in node.outcome.iter().flat_map(|outcome| &outcome.errors) {
+            for error in node.beyond_words().into_iter().flat_map(|outcome| &outcome.errors) {
                 lines.extend(error.message.iter().flat_map(|text| line(text, Role::Error)));
                 lines.extend(error.recommendation.iter().flat_map(|text| line(text, Role::Dim)));
             }

@@ -64,7 +64,7 @@ fn unasked(scene: &Scene<'_>, node: &Node, width: usize) -> Vec<Line<'static>> {
 
 /// The files that it says it changed.
 fn told(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, node: &Node, width: usize) {
-    let files = node.outcome.as_deref().map(|outcome| outcome.files_modified.as_slice());
+    let files = node.beyond_words().map(|outcome| outcome.files_modified.as_slice());
     let files = files.unwrap_or_default();
     if files.is_empty() {
         return;

@@ -209,7 +209,7 @@ fn without_log(scene: &Scene<'_>, node: &Node, width: usize) -> Vec<Line<'static
 }
 
 fn nothing_yet(scene: &Scene<'_>, node: &Node, width: usize) -> Vec<Line<'static>> {
-    if let Some(summary) = node.outcome.as_ref().and_then(|outcome| outcome.summary.as_deref()) {
+    if let Some(summary) = node.summary() {
         let lines = markdown::lines(&Look::of(scene), summary, width);
         return cut(lines, LONGEST, scene.style(Role::Faint));
     }
@@ -237,9 +237,7 @@ fn child_card(scene: &Scene<'_>, look: &Look<'_>, child: &Node, width: usize) ->
     let room = inside(width);
     let head = vec![span(format!("{sign} "), scene.style(Role::of_status(word)))];
     let mut inner = hang(head, &title(child), room, scene.style(Role::Text));
-    let outcome = child.outcome.as_deref();
-    let summary =
-        outcome.and_then(|outcome| outcome.summary.as_deref()).filter(|text| !text.trim().is_empty());
+    let summary = child.summary().filter(|text| !text.trim().is_empty());
     match (summary, child.status.why(), child.last_action.as_deref()) {
         (Some(summary), _, _) => inner.extend(markdown::lines(look, summary, room)),
         (None, Some(why), _) => inner.extend(paragraph(scene, why, room, Role::of_status(word))),

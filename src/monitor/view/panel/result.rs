@@ -47,8 +47,8 @@ pub fn lines(scene: &Scene<'_>, node: &Node, width: usize) -> Vec<Line<'static>>
         let why = "not rated: nothing came back that can be checked";
         lines.extend(field(scene, "quality", why, width, Role::Dim));
     }
-    match node.outcome.as_deref() {
-        Some(outcome) => returned(&mut lines, scene, outcome, width),
+    match node.outcome() {
+        Some(outcome) => returned(&mut lines, scene, &outcome, width),
         None if node.children().is_empty() => {
             let why =
                 if node.status.is_ended() { "It returned nothing." } else { "It has not returned yet." };
@@ -163,8 +163,7 @@ fn steps(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, node: &Node, width: 
         let sign = crate::monitor::view::tree::sign_of(scene, word);
         let lead = vec![span(format!("{sign} "), scene.style(Role::of_status(word)))];
         lines.extend(hang(lead, &title(child), width, scene.style(Role::Text)));
-        let summary = child.outcome.as_deref().and_then(|outcome| outcome.summary.as_deref());
-        let text = child.status.why().or(summary);
+        let text = child.status.why().or(child.summary());
         if let Some(text) = text.and_then(|text| text.lines().next()).filter(|text| !text.is_empty()) {
             let indent = vec![span("  ", scene.style(Role::Dim))];
             lines.extend(hang(indent, text, width, scene.style(Role::Dim)));

@@ -93,7 +93,7 @@ fn decided(
         lines.push(Line::default());
         lines.extend(factors(scene, decision, width));
     }
-    let pattern = node.pattern.as_deref().or(decision.suggested_pattern.as_deref());
+    let pattern = node.pattern().map(|name| &**name).or(decision.suggested_pattern.as_deref());
     if let Some(pattern) = pattern {
         lines.push(Line::default());
         let suggested = decision.suggested_pattern.as_deref().filter(|suggested| *suggested != pattern);
