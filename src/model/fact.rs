@@ -16,6 +16,7 @@ use super::id::{CommandId, DelegationId, QuestionId, Seq, SessionId, SubtaskId, 
 use super::key::{Keys, NodeKey, SourceId, SourceKind};
 use super::name::Name;
 use super::node::{Attempt, Moment, NodeKind, Question, Running};
+use super::sealed::Sealed;
 use super::time::Stamp;
 use super::usage::{Context, Tokens, Usd};
 use super::words::Field;
@@ -75,6 +76,8 @@ pub enum NodeFact {
     Used(Box<UsageReport>),
     /// What many messages used: as if each were told alone, at a part of the cost.
     UsedAll(Vec<UsageReport>),
+    /// The same, of messages that nobody need look at one by one.
+    UsedSealed(Sealed),
     /// How full its context is.
     Filled(Context),
     Budgeted(Budget),

@@ -64,6 +64,7 @@ impl Model {
         for entry in gone.spent {
             self.book_joined(keep, entry, delta);
         }
+        self.join_sealed(keep, gone.sealed, delta);
         if let (Some(index), None) = (gone.index, self.get(keep).and_then(|node| node.index)) {
             self.set_index(keep, index, delta);
         }

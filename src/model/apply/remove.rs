@@ -76,6 +76,7 @@ impl Model {
         for id in node.spent.iter().filter_map(|entry| entry.id.as_ref()) {
             self.ledger.remove(id);
         }
+        node.sealed.iter().for_each(|sealed| self.unmark(sealed));
         delta.removed.push(ix);
     }
 

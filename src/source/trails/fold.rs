@@ -165,6 +165,7 @@ impl Folded {
             | NodeFact::Settled(_)
             | NodeFact::Happened(_)
             | NodeFact::Worked(_)
+            | NodeFact::UsedSealed(_)
             | NodeFact::Gone => debug_assert!(false, "no trail says this"),
         }
     }
