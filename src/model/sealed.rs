@@ -49,12 +49,17 @@ impl Sealed {
 /// Returns what stands for an id where there are very many: always the same number, so that it can be kept. Two ids may
 /// share one, so it only says where to look.
 pub fn mark(id: &str) -> u64 {
-    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mix = |mark: u64, word: u64| (mark ^ word).wrapping_mul(ODD).rotate_left(29);
     let (words, rest) = id.as_bytes().as_chunks();
-    let mark = words.iter().fold(id.len() as u64, |mark, word| mix(mark, u64::from_le_bytes(*word)));
-    let mark = mix(mark, rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)));
+    let mark = words.iter().fold(id.len() as u64, |mark, word| mixed(mark, u64::from_le_bytes(*word)));
+    let mark = mixed(mark, rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)));
     (mark ^ mark >> 32).wrapping_mul(ODD)
+}
+
+const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Returns a number with another one mixed into it: always the same.
+pub fn mixed(mark: u64, word: u64) -> u64 {
+    (mark ^ word).wrapping_mul(ODD).rotate_left(29)
 }
 
 #[cfg(test)]

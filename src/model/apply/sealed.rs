@@ -45,7 +45,9 @@ impl Model {
             match self.sealed.entry(mark) {
                 Entry::Vacant(place) => drop(place.insert(ix)),
                 Entry::Occupied(_) => {
-                    sealed.0.marks().take(nth).for_each(|mark| drop(self.sealed.remove(&mark)));
+                    for mark in sealed.0.marks().take(nth) {
+                        self.sealed.remove(&mark);
+                    }
                     return false;
                 }
             }
@@ -93,7 +95,9 @@ impl Model {
 
     /// Forgets where messages are that are not under a seal any more.
     pub(super) fn unmark(&mut self, sealed: &Sealed) {
-        sealed.0.marks().for_each(|mark| drop(self.sealed.remove(&mark)));
+        for mark in sealed.0.marks() {
+            self.sealed.remove(&mark);
+        }
     }
 
     /// Books what a node has under seals that turned out to be another one.
