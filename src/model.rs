@@ -32,6 +32,7 @@ pub mod ripe;
 pub mod rollback;
 pub mod rollup;
 pub mod running;
+pub mod sealed;
 pub mod secrets;
 pub mod status;
 pub mod text;
@@ -45,6 +46,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 
+use hashbrown::HashMap;
 use serde_json::Value;
 
 use advance::Alarm;
@@ -71,6 +73,8 @@ pub struct Model {
     roots: VecDeque<NodeIx>,
     /// Where each message that was paid for is booked: its node, and its place in `Node::spent`.
     ledger: Ledger,
+    /// The node that has each message under a seal, by the mark of its id.
+    sealed: HashMap<u64, NodeIx>,
     /// Names of agents and models, each kept once.
     names: Pool<Name>,
     /// Ids of steps, each kept once: most delegations name theirs alike.

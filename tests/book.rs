@@ -220,7 +220,7 @@ fn the_views_say_what_the_model_says() {
     let mut book = open(&folder);
     let _ = book.write(now(), fleet(2, 4).events()).unwrap();
     let _ = book.tidy(now()).unwrap();
-    let read = |path| serde_json::from_slice::<serde_json::Value>(&fs::read(path).unwrap()).unwrap();
+    let read = |path| serde_json::from_slice::<Value>(&fs::read(path).unwrap()).unwrap();
     let store = read(folder.delegations_json());
     assert_eq!(store["seq"], book.seq().0);
     let told: Vec<Record> = serde_json::from_value(store["delegations"].clone()).unwrap();

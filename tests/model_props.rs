@@ -10,6 +10,7 @@ use quarterdeck::model::Model;
 use quarterdeck::model::delta::Delta;
 use quarterdeck::model::fact::{About, Fact, NodeFact, Scope, Sent, UsageReport};
 use quarterdeck::model::key::SourceId;
+use quarterdeck::model::node::Node;
 use quarterdeck::model::ripe::{KEEP_FOR, ripe};
 use quarterdeck::model::status::Status;
 use quarterdeck::model::time::Stamp;
@@ -24,6 +25,25 @@ fn take(model: &mut Model, step: Step) -> Delta {
 /// Everything that can be seen of a model's nodes, by their keys.
 fn picture(model: &Model) -> BTreeMap<String, String> {
     model.nodes().map(|(ix, node)| (model.name_of(ix), format!("{node:?}"))).collect()
+}
+
+/// What can be seen of each node's messages, wherever and however they are booked.
+fn booked(model: &Model) -> BTreeMap<String, String> {
+    let seen = |node: &Node| {
+        format!("{:?} {:?} {:?} {:?}", node.messages(), node.own_spend(), node.subtree_spend(), node.clocks)
+    };
+    model.nodes().map(|(ix, node)| (model.name_of(ix), seen(node))).collect()
+}
+
+/// The same step, with each message told alone.
+fn unsealed(mut step: Step) -> Step {
+    if let Step::Tell(fact) = &mut step
+        && let About::Node(_, what) = &mut fact.about
+        && let NodeFact::UsedSealed(sealed) = what
+    {
+        *what = NodeFact::UsedAll(sealed.0.open());
+    }
+    step
 }
 
 /// A message without an id cannot be told from another one: it counts each time it is told.
@@ -84,6 +104,18 @@ proptest! {
         tell(&mut two, vec![(at, NodeFact::UsedAll(told))]);
         prop_assert_eq!(two.audit(), Ok(()));
         prop_assert_eq!(picture(&one), picture(&two));
+    }
+
+    #[test]
+    fn messages_under_a_seal_are_as_if_told_one_by_one(steps in steps(60)) {
+        let (mut one, mut two) = (model(), model());
+        for step in steps {
+            let told = format!("{step:?}");
+            let _ = take(&mut one, step.clone());
+            let _ = take(&mut two, unsealed(step));
+            prop_assert_eq!(one.audit(), Ok(()), "after {}", told);
+            prop_assert_eq!(booked(&one), booked(&two), "after {}", told);
+        }
     }
 
     #[test]

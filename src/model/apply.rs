@@ -9,6 +9,7 @@ mod join;
 mod link;
 pub(super) mod patience;
 mod remove;
+mod sealed;
 mod state;
 mod usage;
 
@@ -112,6 +113,7 @@ impl Model {
             NodeFact::MaySleep(millis) => self.may_sleep(ix, told.by, Some(millis), delta),
             NodeFact::Used(report) => self.use_tokens(ix, *report, told, delta),
             NodeFact::UsedAll(reports) => self.use_all(ix, reports, told, delta),
+            NodeFact::UsedSealed(sealed) => self.use_sealed(ix, sealed, told, delta),
             NodeFact::Filled(context) => self.fill_context(ix, context, delta),
             NodeFact::Budgeted(budget) => self.budget(ix, budget, delta),
             NodeFact::Returned(outcome) => self.return_outcome(ix, outcome, told, delta),

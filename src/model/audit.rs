@@ -10,6 +10,7 @@ use super::advance::Alarm;
 use super::apply::patience::patience_of;
 use super::node::{Node, Sums};
 use super::rollup::Rollup;
+use super::sealed::mark;
 use super::usage::Spend;
 use super::{Model, NodeIx};
 
@@ -94,9 +95,20 @@ impl Model {
 
     /// Each message is booked in one place, and the ledger knows it.
     fn audit_ledger(&self) -> Verdict {
-        let mut count = 0;
+        let (mut count, mut sealed) = (0, 0);
         for (ix, node) in self.nodes() {
             let mut sums = Sums::default();
+            ensure(node.spent.is_empty() || node.sealed.is_empty(), || {
+                format!("{} has messages with and without a seal", self.name_of(ix))
+            })?;
+            for entry in node.messages().iter().filter(|_| !node.sealed.is_empty()) {
+                sums.add(entry);
+                let id = entry.id.as_deref().unwrap_or_default();
+                sealed += 1;
+                let is_marked =
+                    self.sealed.get(&mark(id)) == Some(&ix) && self.ledger.find(id, &self.nodes).is_none();
+                ensure(is_marked, || format!("sealed message {id} is lost"))?;
+            }
             for (place, entry) in node.spent.iter().enumerate() {
                 sums.add(entry);
                 let Some(id) = &entry.id else { continue };
@@ -109,7 +121,8 @@ impl Model {
                 && sums.totals.unwrap_or_default() == node.sums.totals.clone().unwrap_or_default();
             ensure(same, || format!("{} did not spend {:?}", self.name_of(ix), node.sums))?;
         }
-        ensure(count == self.ledger.len(), || "a message is booked nowhere".into())
+        let is_all = count == self.ledger.len() && sealed == self.sealed.len();
+        ensure(is_all, || "a message is booked nowhere".into())
     }
 
     /// Whatever time alone will change has an alarm that rings in time.

@@ -16,8 +16,9 @@ use super::id::{CommandId, DelegationId, QuestionId, Seq, SessionId, SubtaskId, 
 use super::key::{Keys, NodeKey, SourceId, SourceKind};
 use super::name::Name;
 use super::node::{Attempt, Moment, NodeKind, Question, Running};
+use super::sealed::Sealed;
 use super::time::Stamp;
-use super::usage::{Context, Tokens, Usd};
+use super::usage::{Context, Spend, Tokens, Usd};
 use super::words::Field;
 use super::worktree::WorkTree;
 
@@ -75,6 +76,8 @@ pub enum NodeFact {
     Used(Box<UsageReport>),
     /// What many messages used: as if each were told alone, at a part of the cost.
     UsedAll(Vec<UsageReport>),
+    /// The same, of messages that nobody need look at one by one.
+    UsedSealed(Sealed),
     /// How full its context is.
     Filled(Context),
     Budgeted(Box<Budget>),
@@ -185,6 +188,12 @@ pub enum Sent {
 }
 
 impl UsageReport {
+    /// Returns what it adds to a sum.
+    pub fn spend(&self) -> Spend {
+        let spend = Spend::message(self.tokens, self.cost);
+        if self.by_table { spend.by_table() } else { spend }
+    }
+
     /// Joins message and request id to the id that a usage counts under.
     ///
     /// A message id that is one of a kind is enough: who repeats the message in another conversation may do so under

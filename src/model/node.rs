@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::arena::NodeIx;
 use super::event::payload::{Budget, Progress};
+use super::fact::{Scope, UsageReport};
 use super::handoff::{Decision, Handoff, Outcome};
 use super::id::{CommandId, QuestionId, Seq, SessionId, SubtaskId, TaskId};
 use super::key::{NodeKey, SourceId};
@@ -18,7 +19,9 @@ use super::name::Name;
 use super::returned::Returned;
 use super::rollup::Rollup;
 pub use super::running::Running;
+use super::sealed::Sealed;
 use super::status::Status;
+use super::text;
 use super::time::Stamp;
 use super::usage::{Context, Spend, Tokens, Usd};
 use super::worktree::WorkTree;
@@ -97,7 +100,9 @@ pub struct Node {
     pub last_action: Option<Box<str>>,
     pub next_action: Option<Box<str>>,
     /// Each message that is known to have been paid for here.
-    pub spent: Vec<Spent>,
+    pub(super) spent: Vec<Spent>,
+    /// The same, where nobody has looked at them one by one.
+    pub(super) sealed: Vec<Sealed>,
     pub(super) sums: Sums,
     pub timeline: Vec<Moment>,
     pub(super) rollup: Option<Box<Rollup>>,
@@ -255,6 +260,18 @@ pub struct Spent {
 }
 
 impl Spent {
+    /// Makes it of a report, with the name of its model as `name` has it.
+    pub(super) fn of(report: UsageReport, name: impl FnOnce(&str) -> Name) -> Self {
+        Self {
+            id: report.id,
+            is_total: report.scope == Scope::Total,
+            model: report.model.as_deref().map(name),
+            tokens: report.tokens,
+            cost: report.cost,
+            by_table: report.by_table,
+        }
+    }
+
     fn spend(&self) -> Spend {
         let spend = Spend::message(self.tokens, self.cost);
         if self.by_table { spend.by_table() } else { spend }
@@ -277,6 +294,14 @@ impl Sums {
         } else {
             self.messages.add(&spend);
         }
+    }
+
+    pub(super) fn add_sealed(&mut self, sealed: &Sealed) {
+        self.messages.add(&sealed.0.spend());
+    }
+
+    pub(super) fn subtract_sealed(&mut self, sealed: &Sealed) {
+        self.messages.subtract(&sealed.0.spend());
     }
 
     pub(super) fn subtract(&mut self, entry: &Spent) {
@@ -348,6 +373,7 @@ impl Node {
             last_action: None,
             next_action: None,
             spent: Vec::new(),
+            sealed: Vec::new(),
             sums: Sums::default(),
             timeline: Vec::new(),
             rollup: None,
@@ -417,6 +443,17 @@ impl Node {
     /// Returns what all nodes below this one add up to.
     pub fn rollup(&self) -> Option<&Rollup> {
         self.rollup.as_deref()
+    }
+
+    /// Returns each message that is known to have been paid for here.
+    pub fn messages(&self) -> Cow<'_, [Spent]> {
+        if self.sealed.is_empty() {
+            return Cow::Borrowed(&self.spent);
+        }
+        let opened = self.sealed.iter().flat_map(|sealed| sealed.0.open());
+        // A name as the model keeps it.
+        let spent = |report: UsageReport| Spent::of(report, |name| Name::from(text::line(name)));
+        Cow::Owned(opened.map(spent).collect())
     }
 
     /// Returns what this node itself spent: its messages, or where none is known, the totals told.

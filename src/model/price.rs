@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::fact::UsageReport;
+use super::sealed::{mark, mixed};
 use super::usage::{Count, Usd};
 
 /// The table that comes with the program.
@@ -74,6 +75,14 @@ impl Prices {
         Ok(self)
     }
 
+    /// Returns a number that is another one where anything may cost something else. It is kept beside costs: whoever
+    /// changes how they are computed changes it too.
+    pub fn fingerprint(&self) -> u64 {
+        const COMPUTED: u64 = 1;
+        let models = self.models.iter();
+        models.fold(COMPUTED, |print, (name, price)| price.fingerprint(mixed(print, mark(name))))
+    }
+
     /// Returns how many models have a price.
     #[expect(clippy::len_without_is_empty, reason = "a table without models is of no use to anybody")]
     pub fn len(&self) -> usize {
@@ -123,6 +132,16 @@ impl Price {
         let millionths: u128 = parts.map(|(tokens, rate)| u128::from(tokens) * u128::from(rate)).sum();
         // Rounded once, at the end: a hundred thousand messages must not drift.
         i64::try_from((millionths + 500) / 1_000).ok().map(Usd)
+    }
+
+    fn fingerprint(&self, print: u64) -> u64 {
+        let Self { input, output, cache_read, cache_write, cache_write_1h, fast, above, tokens, rates: _ } =
+            self;
+        let dollars = [Some(*input), Some(*output), *cache_read, *cache_write, *cache_write_1h, *fast];
+        let numbers = dollars.into_iter().map(|price| price.map(f64::to_bits)).chain([*tokens]);
+        // No price is minus nothing, and no count is that large.
+        let print = numbers.fold(print, |print, number| mixed(print, number.unwrap_or(u64::MAX)));
+        above.as_ref().map_or(mixed(print, 0), |above| above.fingerprint(mixed(print, 1)))
     }
 
     /// Returns it with what a token costs.
@@ -195,6 +214,28 @@ mod tests {
 
     fn dollars(model: &str, counts: [u64; 4], hour_cache: u64) -> Option<f64> {
         Prices::built_in().cost(&report(model, counts, hour_cache)).map(Usd::dollars)
+    }
+
+    #[test]
+    fn a_table_that_says_anything_else_has_another_fingerprint() {
+        let of = |table: &str| Prices::default().with(table).unwrap().fingerprint();
+        let tables = [
+            "",
+            "[models.a]\ninput = 1\noutput = 2",
+            "[models.b]\ninput = 1\noutput = 2",
+            "[models.a]\ninput = 2\noutput = 1",
+            "[models.a]\ninput = 1\noutput = 2\ncache_read = 0",
+            "[models.a]\ninput = 1\noutput = 2\ncache_write = 0",
+            "[models.a]\ninput = 1\noutput = 2\ncache_write_1h = 0",
+            "[models.a]\ninput = 1\noutput = 2\nfast = 2",
+            "[models.a]\ninput = 1\noutput = 2\n[models.b]\ninput = 1\noutput = 2",
+            "[models.a]\ninput = 1\noutput = 2\n[models.a.above]\ninput = 1\noutput = 2",
+            "[models.a]\ninput = 1\noutput = 2\n[models.a.above]\ninput = 1\noutput = 2\ntokens = 9",
+        ];
+        let prints: std::collections::BTreeSet<u64> = tables.iter().map(|table| of(table)).collect();
+        assert_eq!(prints.len(), tables.len());
+        assert_eq!(of(tables[1]), of(&format!("as_of = \"2026-01-01\"\n{}", tables[1])));
+        assert_eq!(Prices::built_in().fingerprint(), Prices::built_in().fingerprint());
     }
 
     #[test]

@@ -253,7 +253,7 @@ fn record(model: &Model, node: &Node) -> Record {
         estimated_duration: node.estimate_ms,
         dependencies: node.depends_on.as_deref().unwrap_or_default().to_vec(),
         result: node.outcome().map(|outcome| Box::new(outcome.into_owned())),
-        usage: node.spent.iter().map(usage_record).collect(),
+        usage: node.messages().iter().map(usage_record).collect(),
         timeline: node.timeline.clone(),
         ..Record::default()
     };

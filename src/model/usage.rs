@@ -226,6 +226,38 @@ impl Spend {
         Self { counts: tokens.counts, told, cost: cost.unwrap_or_default(), priced, unpriced, computed: 0 }
     }
 
+    /// How many numbers it is made of.
+    pub const NUMBERS: usize = 2 * COUNTS.len() + 4;
+
+    /// Returns it as numbers, to be kept.
+    pub fn numbers(&self) -> [u64; Self::NUMBERS] {
+        let counts = [self.priced, self.unpriced, self.computed].map(u64::from);
+        let told = self.told.map(u64::from).into_iter();
+        let all = self.counts.into_iter().chain(told).chain([self.cost.0.cast_unsigned()]).chain(counts);
+        let mut numbers = [0; Self::NUMBERS];
+        numbers.iter_mut().zip(all).for_each(|(number, one)| *number = one);
+        numbers
+    }
+
+    /// Makes it of the same numbers; `None` where they are others.
+    pub fn of_numbers(numbers: [u64; Self::NUMBERS]) -> Option<Self> {
+        let small = |number: u64| u32::try_from(number).ok();
+        let [input, output, read, write, reasoning, told @ .., cost, priced, unpriced, computed] = numbers;
+        let told: [u64; COUNTS.len()] = told;
+        let mut told_by = [0; COUNTS.len()];
+        for (slot, told) in told_by.iter_mut().zip(told) {
+            *slot = small(told)?;
+        }
+        Some(Self {
+            counts: [input, output, read, write, reasoning],
+            told: told_by,
+            cost: Usd(cost.cast_signed()),
+            priced: small(priced)?,
+            unpriced: small(unpriced)?,
+            computed: small(computed)?,
+        })
+    }
+
     /// The same, with its cost computed from a table of prices.
     #[must_use]
     pub fn by_table(self) -> Self {
@@ -306,6 +338,15 @@ mod tests {
         assert_eq!(serde_json::to_string(&tokens).unwrap(), r#"{"input":0,"output":7}"#);
         assert_eq!(serde_json::from_str::<Tokens>(r#"{"output":7,"input":0,"x":1}"#).unwrap(), tokens);
         assert_eq!(tokens.get(Count::Reasoning), None);
+    }
+
+    #[test]
+    fn what_is_kept_as_numbers_is_the_same_again() {
+        let tokens = Tokens::default().with(Count::Input, u64::MAX).with(Count::Reasoning, 0);
+        let mut sum = Spend::message(tokens, Some(Usd(-1))).by_table();
+        sum.add(&Spend::message(Tokens::default().with(Count::Output, 3), None));
+        assert_eq!(Spend::of_numbers(sum.numbers()), Some(sum));
+        assert_eq!(Spend::of_numbers([u64::MAX; Spend::NUMBERS]), None);
     }
 
     #[test]

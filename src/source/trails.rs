@@ -4,6 +4,7 @@
 //! an append costs the same however many files there are. What was read is kept in an index, so that the next start
 //! reads only what came since. What the lines mean is the business of the tool's reader in `agent/`.
 
+pub mod cost;
 pub mod file;
 pub mod fold;
 pub mod index;
@@ -133,11 +134,15 @@ impl<T: Tool> Trails<T> {
         let tops = self.tool.tops();
         let found: Vec<Found> = tops.iter().flat_map(|top| self.walk.whole(&self.tool, top)).collect();
         self.walk.begun();
+        let is_priced = known.prices == self.teller.pricer.prices().fingerprint();
+        if !is_priced {
+            known.entries.values_mut().for_each(Entry::forget_costs);
+        }
         for one in found {
             self.add(one, &mut known.entries);
         }
         // What is left of the index is of files that are gone.
-        self.is_dirty = !known.entries.is_empty();
+        self.is_dirty = !(known.entries.is_empty() && is_priced);
         self.queue.sort_by_key(|ix| self.files.get(*ix).map(|file| file.stamped.modified));
         self.recent = self.queue.iter().rev().take(RECENT).copied().collect();
         self.first = Some(self.queue.len());
@@ -210,7 +215,7 @@ impl<T: Tool> Trails<T> {
         while self.recent.len() > RECENT {
             let old = self.recent.pop_back();
             if let Some(file) = old.and_then(|ix| self.files.get_mut(ix)) {
-                file.put_aside();
+                file.put_aside(&mut self.teller.pricer);
             }
         }
     }
@@ -237,7 +242,9 @@ impl<T: Tool> Trails<T> {
         let mut fresh = Fold::default();
         let owner = file.owner(&self.tool, ix);
         if !std::mem::replace(&mut file.is_told, true) {
-            file.tell(&mut self.texts, |fold| self.teller.tell(owner, fold, batch));
+            if let Some(fold) = file.said(&mut self.texts) {
+                self.teller.tell_all(owner, fold, batch);
+            }
         }
         let read = if file.is_behind() || file.trouble.is_some() {
             file.read(&self.tool, &mut self.buffer, budget, &mut fresh)
@@ -264,7 +271,7 @@ impl<T: Tool> Trails<T> {
                 file.absorb(fresh, &mut self.texts);
                 let (fold, is_new) = file.conclude(&self.tool, now, &mut self.texts);
                 self.is_dirty |= is_new;
-                self.teller.tell(owner, &fold, batch);
+                self.teller.tell_all(owner, fold, batch);
                 if let Some(why) = file.trouble_beside() {
                     file.trouble = Some(format!("{}: {why}", file.path.display()));
                     self.troubled.insert(ix);
@@ -275,7 +282,7 @@ impl<T: Tool> Trails<T> {
             file.is_queued = true;
             self.queue.push(ix);
         } else if !self.recent.contains(&ix) {
-            file.put_aside();
+            file.put_aside(&mut self.teller.pricer);
         }
         read
     }
@@ -318,7 +325,7 @@ impl<T: Tool> Trails<T> {
             if file.is_told && file.process != self.tool.process(&file.path) {
                 let owner = file.owner(&self.tool, ix);
                 let (fold, _) = file.conclude(&self.tool, now, &mut self.texts);
-                self.teller.tell(owner, &fold, batch);
+                self.teller.tell_all(owner, fold, batch);
             }
         }
     }
@@ -350,8 +357,9 @@ impl<T: Tool> Trails<T> {
     fn save(&mut self) {
         let Some(place) = self.index.as_ref().filter(|_| std::mem::take(&mut self.is_dirty)) else { return };
         // A full disk costs the next start some time, and nothing else.
-        let entries: Vec<_> = self.files.iter().filter_map(TrailFile::entry).collect();
-        let _ = place.save(&entries, &self.walk.settled());
+        let pricer = &mut self.teller.pricer;
+        let entries: Vec<_> = self.files.iter().filter_map(|file| file.entry(pricer)).collect();
+        let _ = place.save(pricer.prices().fingerprint(), &entries, &self.walk.settled());
     }
 }
 

@@ -1,6 +1,7 @@
 //! Arbitrary facts over a small world, so that joins, cycles, moves, repeats, late words and nonsense all
 //! happen often.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use proptest::collection::vec;
@@ -17,8 +18,9 @@ use quarterdeck::model::fact::{
 use quarterdeck::model::id::Seq;
 use quarterdeck::model::key::{Keys, NodeKey, SourceId, SourceKind};
 use quarterdeck::model::node::{Attempt, Moment, NodeKind, Question, Running};
+use quarterdeck::model::sealed::{Messages, Sealed, mark};
 use quarterdeck::model::time::Stamp;
-use quarterdeck::model::usage::{Context, Count, Tokens, Usd};
+use quarterdeck::model::usage::{Context, Count, Spend, Tokens, Usd};
 use quarterdeck::model::words::Field;
 
 /// The engine's journal, an agent's own files, and what a third tool noted.
@@ -144,6 +146,7 @@ fn node_fact() -> impl Strategy<Value = NodeFact> {
         }))),
         6 => usage().prop_map(|report| NodeFact::Used(Box::new(report))),
         2 => vec(usage(), 0..6).prop_map(NodeFact::UsedAll),
+        3 => vec(usage(), 0..6).prop_map(|reports| NodeFact::UsedSealed(sealed(reports))),
         1 => (0u64..9, option::of(0u64..9)).prop_map(|(used, size)| NodeFact::Filled(Context { used, size })),
         1 => (0u64..3, name("ij")).prop_map(|(seq, name)| {
             NodeFact::Happened(Moment { at: None, seq: Seq(seq), name: (&*name).into(), note: None })
@@ -188,4 +191,42 @@ pub fn usage() -> impl Strategy<Value = UsageReport> {
             UsageReport { id, scope, model, tokens, cost, ..UsageReport::default() }
         },
     )
+}
+
+/// Messages that are all there, under a seal.
+#[derive(Debug)]
+struct Kept(Vec<UsageReport>);
+
+impl Messages for Kept {
+    fn count(&self) -> u32 {
+        self.0.len().try_into().unwrap()
+    }
+
+    fn spend(&self) -> Spend {
+        let mut sum = Spend::default();
+        for report in &self.0 {
+            sum.add(&Spend::message(report.tokens, report.cost));
+        }
+        sum
+    }
+
+    fn marks(&self) -> Box<dyn Iterator<Item = u64> + '_> {
+        Box::new(self.ids().map(mark))
+    }
+
+    fn ids(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        Box::new(self.0.iter().filter_map(|report| report.id.as_deref()))
+    }
+
+    fn open(&self) -> Vec<UsageReport> {
+        self.0.clone()
+    }
+}
+
+/// Seals what can be sealed: messages of which each has an id of its own.
+pub fn sealed(reports: Vec<UsageReport>) -> Sealed {
+    let reports = reports.into_iter().filter(|report| report.id.is_some());
+    let by_id: BTreeMap<_, _> =
+        reports.map(|report| (report.id.clone(), UsageReport { scope: Scope::Message, ..report })).collect();
+    Sealed(Arc::new(Kept(by_id.into_values().collect())))
 }

@@ -14,4 +14,5 @@ mod index;
 mod large;
 mod priced;
 mod props;
+mod sealed;
 mod world;

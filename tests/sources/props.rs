@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use quarterdeck::agent::claude::{Own, Reader, Speech};
 use quarterdeck::agent::lines::Lines;
 use quarterdeck::agent::trail::{Beside, Process, Said, Talk, Trail};
+use quarterdeck::source::trails::cost::Pricer;
 use quarterdeck::source::trails::fold::Fold;
 use quarterdeck::source::trails::pack::Texts;
 use serde_json::Value;
@@ -139,7 +140,7 @@ fn a_fold_of_two_halves_is_the_fold_of_the_whole() {
             fold.absorb(folded(two.to_vec()));
             assert_eq!(fold, whole);
         }
-        assert_eq!(Fold::unpack(&whole.pack(), &mut Texts::default()), Some(whole));
+        assert_eq!(Fold::unpack(&whole.pack(&mut Pricer::default()), &mut Texts::default()), Some(whole));
     }
 }
 

@@ -68,10 +68,13 @@ impl Home {
     }
 
     pub fn feed(&self) -> Trails<Claude> {
+        self.feed_at(Arc::new(Prices::built_in()))
+    }
+
+    pub fn feed_at(&self, prices: Arc<Prices>) -> Trails<Claude> {
         let home = self.folder.path().to_owned();
         let homes = Homes::of(|name| (name == "HOME").then(|| home.clone()));
         let tool = Claude::at(&homes, self.scope.clone()).unwrap();
-        let prices = Arc::new(Prices::built_in());
         Trails::new(tool, self.scope.clone(), SOURCE, prices, homes.cache.as_deref())
     }
 

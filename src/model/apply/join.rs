@@ -65,6 +65,7 @@ impl Model {
             entry.id.iter().for_each(|id| self.ledger.remove(id, was, place));
             self.book_joined(keep, entry, delta);
         }
+        self.join_sealed(keep, gone.sealed, delta);
         if let (Some(index), None) = (gone.index, self.get(keep).and_then(|node| node.index)) {
             self.set_index(keep, index, delta);
         }

@@ -74,6 +74,7 @@ impl Model {
         for (place, entry) in node.spent.iter().enumerate() {
             entry.id.iter().for_each(|id| self.ledger.remove(id, ix, place));
         }
+        node.sealed.iter().for_each(|sealed| self.unmark(sealed));
         delta.removed.push(ix);
     }
 

@@ -19,6 +19,14 @@ impl Model {
     /// that knows who sent it says so: of a conversation and its copies, the one that was first, be the copies above
     /// it or below.
     pub(super) fn use_tokens(&mut self, ix: NodeIx, report: UsageReport, told: Told, delta: &mut Delta) {
+        self.book_report(ix, report, delta);
+        if let Some(at) = told.at {
+            self.sign(ix, at, delta);
+        }
+    }
+
+    pub(super) fn book_report(&mut self, ix: NodeIx, report: UsageReport, delta: &mut Delta) {
+        self.open_for(&report, delta);
         let sent = report.sent;
         let fresh = self.spent(report);
         match self.booked(ix, &fresh) {
@@ -37,14 +45,18 @@ impl Model {
             }
             None => self.book(ix, fresh, delta),
         }
-        if let Some(at) = told.at {
-            self.sign(ix, at, delta);
-        }
     }
 
     /// Books what many messages used, as one after the other would be. Of those that are new, all that follow each
     /// other change what is above once.
     pub(super) fn use_all(&mut self, ix: NodeIx, reports: Vec<UsageReport>, told: Told, delta: &mut Delta) {
+        self.book_all(ix, reports, delta);
+        if let Some(at) = told.at {
+            self.sign(ix, at, delta);
+        }
+    }
+
+    pub(super) fn book_all(&mut self, ix: NodeIx, reports: Vec<UsageReport>, delta: &mut Delta) {
         self.ledger.reserve(reports.len());
         if let Some(node) = self.nodes.get_mut(ix) {
             node.spent.reserve_exact(reports.len());
@@ -53,11 +65,8 @@ impl Model {
         while reports.peek().is_some() {
             self.book_new(ix, &mut reports, delta);
             if let Some(report) = reports.next() {
-                self.use_tokens(ix, report, Told { at: None, ..told }, delta);
+                self.book_report(ix, report, delta);
             }
-        }
-        if let Some(at) = told.at {
-            self.sign(ix, at, delta);
         }
     }
 
@@ -68,33 +77,42 @@ impl Model {
         reports: &mut Peekable<impl Iterator<Item = UsageReport>>,
         delta: &mut Delta,
     ) {
+        if !reports.peek().is_some_and(|report| self.is_new(report)) {
+            return;
+        }
+        self.open_sealed(ix, delta);
         let Some(before) = self.get(ix).map(Node::own_spend) else { return };
-        let is_new = |model: &Self, report: &UsageReport| {
-            let is_unknown = |id: &Arc<str>| model.ledger.find(id, &model.nodes).is_none();
-            report.scope == Scope::Message && report.id.as_ref().is_some_and(is_unknown)
-        };
-        while let Some(report) = reports.next_if(|report| is_new(self, report)) {
-            let entry = self.spent(report);
-            let Some(node) = self.nodes.get_mut(ix) else { return };
-            if let Some(id) = &entry.id {
-                self.ledger.insert(id, ix, node.spent.len());
-            }
-            node.sums.add(&entry);
-            push_tight(&mut node.spent, entry);
+        while let Some(report) = reports.next_if(|report| self.is_new(report)) {
+            self.book_unseen(ix, report);
         }
         self.spend_changed(ix, before, delta);
     }
 
+    /// Returns whether a report is of a message that nobody told yet.
+    fn is_new(&self, report: &UsageReport) -> bool {
+        let is_unknown = report.id.as_ref().is_some_and(|id| !self.has_booked(id));
+        is_unknown && report.scope == Scope::Message && self.where_sealed(report).is_none()
+    }
+
+    /// Returns whether a message is booked by itself.
+    pub(super) fn has_booked(&self, id: &str) -> bool {
+        self.ledger.find(id, &self.nodes).is_some()
+    }
+
+    /// Books a message that nobody told yet; what is above its node does not know of it then.
+    pub(super) fn book_unseen(&mut self, ix: NodeIx, report: UsageReport) {
+        let entry = self.spent(report);
+        let Some(node) = self.nodes.get_mut(ix) else { return };
+        if let Some(id) = &entry.id {
+            self.ledger.insert(id, ix, node.spent.len());
+        }
+        node.sums.add(&entry);
+        push_tight(&mut node.spent, entry);
+    }
+
     /// Returns a report as it is booked.
     fn spent(&mut self, report: UsageReport) -> Spent {
-        Spent {
-            id: report.id,
-            is_total: report.scope == Scope::Total,
-            model: report.model.as_deref().map(|name| self.intern(name)),
-            tokens: report.tokens,
-            cost: report.cost,
-            by_table: report.by_table,
-        }
+        Spent::of(report, |name| self.intern(name))
     }
 
     /// Returns where an entry is booked already. Of totals without an id a node has one for each model, since
@@ -118,6 +136,7 @@ impl Model {
 
     /// Adds an entry to a node, and its spend to all above.
     fn book(&mut self, ix: NodeIx, entry: Spent, delta: &mut Delta) {
+        self.open_sealed(ix, delta);
         self.change_spend(ix, delta, |node, place| {
             node.sums.add(&entry);
             place.clone_from(&entry.id);
@@ -183,7 +202,7 @@ impl Model {
     }
 
     /// Changes every roll-up above by what a node spent since.
-    fn spend_changed(&mut self, ix: NodeIx, before: Spend, delta: &mut Delta) {
+    pub(super) fn spend_changed(&mut self, ix: NodeIx, before: Spend, delta: &mut Delta) {
         let Some(node) = self.get(ix) else { return };
         let (after, parent) = (node.own_spend(), node.parent);
         if before != after {

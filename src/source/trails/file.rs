@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use serde_json::Value;
 
+use super::cost::Pricer;
 use super::fold::Fold;
 use super::index::{Concluded, Entry, Stamped};
 use super::look::{Look, born, open_plain, stamped};
@@ -60,6 +61,8 @@ enum Reader {
 /// What a file said. Most files never change again: theirs is packed.
 enum Kept {
     Packed(Bytes),
+    /// Packed, with costs by a table that is not in force any more.
+    Unpriced(Bytes),
     Open(Fold),
 }
 
@@ -117,7 +120,7 @@ impl TrailFile {
         let has_grown = self.stamped.len > entry.stamped.len && self.stamped.len >= entry.offset;
         if let Some(state) = entry.state.filter(|_| is_same || has_grown) {
             (self.offset, self.read_to) = (entry.offset, entry.offset);
-            self.fold = Kept::Packed(entry.fold);
+            self.fold = if entry.is_priced { Kept::Packed(entry.fold) } else { Kept::Unpriced(entry.fold) };
             self.born = entry.born.or(self.born);
             self.reader = Reader::Aside(state);
             self.concluded = entry.concluded.filter(|_| is_same);
@@ -132,7 +135,7 @@ impl TrailFile {
     }
 
     /// Returns what the index keeps; of a file that was not read only that it is there.
-    pub fn entry(&self) -> Option<(&Path, Entry)> {
+    pub fn entry(&self, pricer: &mut Pricer) -> Option<(&Path, Entry)> {
         let state = match &self.reader {
             Reader::Fresh => None,
             Reader::Aside(state) => Some(state.clone()),
@@ -140,21 +143,37 @@ impl TrailFile {
         };
         let fold = match &self.fold {
             Kept::Packed(fold) => fold.clone(),
-            Kept::Open(fold) => fold.pack(),
+            // What is no fold is read anew the next time too.
+            Kept::Unpriced(fold) => {
+                Fold::unpack(fold, &mut Texts::default()).unwrap_or_default().pack(pricer)
+            }
+            Kept::Open(fold) => fold.pack(pricer),
         };
         let (place, concluded) = (self.place.clone(), self.concluded.clone());
         let Self { stamped, born, offset, .. } = *self;
-        Some((&self.path, Entry { stamped, born, place, offset, state, fold, concluded }))
+        Some((&self.path, Entry { stamped, born, place, offset, state, fold, is_priced: true, concluded }))
     }
 
-    /// Calls `tell` with everything that it said so far.
-    pub fn tell(&mut self, texts: &mut Texts, tell: impl FnOnce(&Fold)) {
-        match &self.fold {
-            Kept::Open(fold) => tell(fold),
-            Kept::Packed(packed) => match Fold::unpack(packed, texts) {
-                Some(fold) => tell(&fold),
-                None => self.read_anew(),
-            },
+    /// Returns everything that it said so far, to be told.
+    pub fn said(&mut self, texts: &mut Texts) -> Option<Fold> {
+        self.price_anew(texts);
+        let fold = match &self.fold {
+            Kept::Open(fold) => return Some(fold.clone()),
+            Kept::Packed(packed) => Fold::unpack_sealed(packed, texts),
+            Kept::Unpriced(_) => None,
+        };
+        if fold.is_none() {
+            self.read_anew();
+        }
+        fold
+    }
+
+    /// Takes out of their bytes messages whose costs are by another table: they are computed when they are told.
+    fn price_anew(&mut self, texts: &mut Texts) {
+        if let Kept::Unpriced(packed) = &self.fold
+            && let Some(fold) = Fold::unpack(packed, texts)
+        {
+            self.fold = Kept::Open(fold);
         }
     }
 
@@ -163,7 +182,7 @@ impl TrailFile {
         if fresh.nodes.is_empty() {
             return;
         }
-        if let Kept::Packed(packed) = &self.fold {
+        if let Kept::Packed(packed) | Kept::Unpriced(packed) = &self.fold {
             // What is no fold was read anew before it was told.
             self.fold = Kept::Open(Fold::unpack(packed, texts).unwrap_or_default());
         }
@@ -303,7 +322,14 @@ impl TrailFile {
         let Lasts { until, is_side_final } = lasts;
         let is_short = until.is_some_and(|until| until <= now);
         let side = self.side.stamped;
-        (!is_short).then(|| Concluded { fold: fold.pack(), is_gone, from: now, until, side, is_side_final })
+        (!is_short).then(|| Concluded {
+            fold: fold.pack(&mut Pricer::default()),
+            is_gone,
+            from: now,
+            until,
+            side,
+            is_side_final,
+        })
     }
 
     /// Returns why the small file beside it is not read, as it was last concluded.
@@ -312,7 +338,7 @@ impl TrailFile {
     }
 
     /// Puts the reader aside: a file that nobody writes needs no more than its state.
-    pub fn put_aside(&mut self) {
+    pub fn put_aside(&mut self, pricer: &mut Pricer) {
         if let Reader::Open(reader) = &self.reader
             && let Some(state) = reader.kept()
         {
@@ -321,7 +347,7 @@ impl TrailFile {
             self.lines = Lines::squeezing();
         }
         if let Kept::Open(fold) = &self.fold {
-            self.fold = Kept::Packed(fold.pack());
+            self.fold = Kept::Packed(fold.pack(pricer));
         }
         self.side = Side::default();
     }

@@ -4,9 +4,12 @@
 //! keeps the same fold, so a second start tells the same. What has no place here (a question, a moment for the
 //! timeline) is not kept: no trail says it.
 
+mod messages;
 mod pack;
 
 use std::sync::Arc;
+
+pub use messages::Packed;
 
 use crate::agent::trail::Said;
 use crate::model::event::payload::Progress;
@@ -47,6 +50,8 @@ pub struct Folded {
     sign: Option<i64>,
     context: Option<Context>,
     pub used: Vec<Used>,
+    /// The same, where nobody looked at them since they were packed.
+    pub sealed: Option<Packed>,
 }
 
 /// Who and what it is.
@@ -165,6 +170,7 @@ impl Folded {
             | NodeFact::Settled(_)
             | NodeFact::Happened(_)
             | NodeFact::Worked(_)
+            | NodeFact::UsedSealed(_)
             | NodeFact::Gone => debug_assert!(false, "no trail says this"),
         }
     }
@@ -215,42 +221,58 @@ impl Folded {
         }
     }
 
-    /// Returns its keys.
-    pub fn keys(&self) -> Option<Keys> {
-        let mut keys = self.keys.iter().cloned();
-        Some(Keys { first: keys.next()?, more: keys.collect() })
+    /// Returns it without its messages.
+    pub fn but_used(&self) -> Self {
+        let Self { keys, kind, under, who, clocks, may_sleep, progress, status, .. } = self;
+        Self {
+            keys: keys.clone(),
+            kind: *kind,
+            under: under.clone(),
+            who: who.clone(),
+            clocks: clocks.clone(),
+            may_sleep: *may_sleep,
+            progress: *progress,
+            status: status.clone(),
+            last: self.last.clone(),
+            next: self.next.clone(),
+            returned: self.returned.clone(),
+            sign: self.sign,
+            context: self.context,
+            used: Vec::new(),
+            sealed: None,
+        }
     }
 
-    /// Returns what is to be told of it, but for what it used.
-    pub fn facts(&self) -> Vec<(Option<Stamp>, NodeFact)> {
-        let mut facts = Vec::new();
+    /// Returns its keys, and what is to be told of it, but for what it used. Without a key nothing can be told.
+    pub fn into_facts(self) -> Option<(Keys, Vec<(Option<Stamp>, NodeFact)>)> {
+        // As many as there are mostly.
+        let mut facts = Vec::with_capacity(12);
         facts.extend(self.kind.map(|kind| (None, NodeFact::Seen(kind))));
-        let mut under = self.under.iter().cloned();
-        if let Some(first) = under.next() {
-            facts.push((None, NodeFact::Under(Keys { first, more: under.collect() })));
-        }
-        if let Some(who) = &self.who {
-            facts.push((None, NodeFact::Described(Box::new((**who).clone().into()))));
-        }
+        facts.extend(keys_of(self.under).map(|under| (None, NodeFact::Under(under))));
+        facts.extend(self.who.map(|who| (None, NodeFact::Described(Box::new((*who).into())))));
         facts.extend(self.may_sleep.map(|millis| (None, NodeFact::MaySleep(millis))));
         facts.extend(self.progress.map(|progress| (None, NodeFact::Progressed(progress))));
         facts.extend(self.context.map(|context| (None, NodeFact::Filled(context))));
-        facts.extend(self.status.as_ref().map(|word| word.report()));
-        for (clock, at) in &self.clocks {
-            let clock = CLOCKS.get(usize::from(*clock));
-            facts.extend(clock.map(|clock| (None, NodeFact::Clock(*clock, Stamp::from_millis(*at)))));
+        facts.extend(self.status.map(|word| word.report()));
+        for (clock, at) in self.clocks {
+            let clock = CLOCKS.get(usize::from(clock));
+            facts.extend(clock.map(|clock| (None, NodeFact::Clock(*clock, Stamp::from_millis(at)))));
         }
-        facts.extend(self.returned.clone().map(|outcome| (None, NodeFact::Returned(outcome))));
+        facts.extend(self.returned.map(|outcome| (None, NodeFact::Returned(outcome))));
         if self.last.is_some() || self.next.is_some() {
-            let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
-            let action = Action { last: text(&self.last), next: text(&self.next) };
+            let action = Action { last: self.last.map(Into::into), next: self.next.map(Into::into) };
             // Without its moment: what is below may have been told before, and given later signs of life.
             facts.push((None, NodeFact::Active(action)));
         }
         let sign = self.sign.map(Stamp::from_millis);
         facts.extend(sign.map(|at| (Some(at), NodeFact::Active(Action::default()))));
-        facts
+        Some((keys_of(self.keys)?, facts))
     }
+}
+
+fn keys_of(list: Vec<NodeKey>) -> Option<Keys> {
+    let mut keys = list.into_iter();
+    Some(Keys { first: keys.next()?, more: keys.collect() })
 }
 
 impl Word {
@@ -264,9 +286,9 @@ impl Word {
         FIELDS.get(usize::from(self.field)).copied().unwrap_or(Field::Session)
     }
 
-    fn report(&self) -> (Option<Stamp>, NodeFact) {
-        let report =
-            StatusReport { why: self.why.clone(), ..StatusReport::of(self.field(), self.word.to_string()) };
+    fn report(self) -> (Option<Stamp>, NodeFact) {
+        let field = self.field();
+        let report = StatusReport { why: self.why, ..StatusReport::of(field, String::from(self.word)) };
         (self.at.map(Stamp::from_millis), NodeFact::Status(report))
     }
 }

@@ -19,7 +19,7 @@ use crate::agent::trail::Process;
 use crate::model::time::Stamp;
 
 /// The form of the index itself.
-const FORM: &[u8] = b"quarterdeck trails 2\n";
+const FORM: &[u8] = b"quarterdeck trails 3\n";
 /// How many bytes its checksum has.
 const SUM: usize = 4;
 
@@ -46,6 +46,8 @@ pub struct Entry {
     pub state: Option<Bytes>,
     /// What it said, packed.
     pub fold: Bytes,
+    /// Whether the costs in it are by the table in force.
+    pub is_priced: bool,
     pub concluded: Option<Concluded>,
 }
 
@@ -54,6 +56,8 @@ pub struct Entry {
 pub struct Known {
     /// By their paths, as they are written: a path is hashed part by part, which costs more than all the rest.
     pub entries: HashMap<OsString, Entry>,
+    /// The table of prices by which costs were computed.
+    pub prices: u64,
     /// Folders and when they were last changed.
     pub folders: Vec<(PathBuf, i64)>,
 }
@@ -111,12 +115,13 @@ impl Place {
         if !is_ours {
             return None;
         }
+        let prices = from.number()?;
         let entries = from.list(|from| {
             let path = OsStr::from_bytes(from.bytes()?).to_owned();
             Some((path, Entry::unpack(from, whole)?))
         })?;
         let folders = from.list(|from| Some((OsStr::from_bytes(from.bytes()?).into(), from.signed()?)))?;
-        from.is_done().then(|| Known { entries: entries.into_iter().collect(), folders })
+        from.is_done().then(|| Known { entries: entries.into_iter().collect(), prices, folders })
     }
 
     /// Begins an index: what says of what it is.
@@ -130,8 +135,9 @@ impl Place {
     }
 
     /// Writes the index anew, beside the old one and then in its place.
-    pub fn save(&self, entries: &[(&Path, Entry)], folders: &[(&Path, i64)]) -> io::Result<()> {
+    pub fn save(&self, prices: u64, entries: &[(&Path, Entry)], folders: &[(&Path, i64)]) -> io::Result<()> {
         let mut to = self.begin();
+        to.number(prices);
         to.list(entries, |to, (path, entry)| {
             to.bytes(path.as_os_str().as_bytes());
             entry.pack(to);
@@ -152,6 +158,11 @@ impl Place {
 }
 
 impl Entry {
+    /// Takes it that its costs are by another table than the one in force.
+    pub fn forget_costs(&mut self) {
+        self.is_priced = false;
+    }
+
     fn pack(&self, to: &mut Packer) {
         self.stamped.pack(to);
         to.maybe(self.born, Packer::signed);
@@ -170,6 +181,7 @@ impl Entry {
             offset: from.number()?,
             state: from.maybe(|from| Some(whole.slice_ref(from.bytes()?)))?,
             fold: whole.slice_ref(from.bytes()?),
+            is_priced: true,
             concluded: from.maybe(|from| Concluded::unpack(from, whole))?,
         })
     }

@@ -98,6 +98,14 @@ impl<'a> Unpacker<'a> {
         self.rest.is_empty()
     }
 
+    /// Reads a text off the beginning of bytes.
+    pub fn text_of(bytes: &mut &'a [u8]) -> Option<&'a str> {
+        let (len, rest) = number_in(bytes)?;
+        let (text, rest) = rest.split_at_checked(usize::try_from(len).ok()?)?;
+        *bytes = rest;
+        str::from_utf8(text).ok()
+    }
+
     pub fn byte(&mut self) -> Option<u8> {
         let (byte, rest) = self.rest.split_first()?;
         self.rest = rest;
@@ -105,15 +113,9 @@ impl<'a> Unpacker<'a> {
     }
 
     pub fn number(&mut self) -> Option<u64> {
-        let (mut number, mut shift) = (0, 0);
-        loop {
-            let byte = self.byte()?;
-            number |= u64::from(byte & 0x7f).checked_shl(shift)?;
-            if byte < 0x80 {
-                return Some(number);
-            }
-            shift += 7;
-        }
+        let (number, rest) = number_in(self.rest)?;
+        self.rest = rest;
+        Some(number)
     }
 
     pub fn signed(&mut self) -> Option<i64> {
@@ -169,5 +171,19 @@ impl<'a> Unpacker<'a> {
             list.push(read(self)?);
         }
         Some(list)
+    }
+}
+
+/// Reads a number off the beginning of bytes; returns what follows it too.
+fn number_in(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let (mut number, mut shift, mut rest) = (0, 0, bytes);
+    loop {
+        let (byte, after) = rest.split_first()?;
+        rest = after;
+        number |= u64::from(byte & 0x7f).checked_shl(shift)?;
+        if *byte < 0x80 {
+            return Some((number, rest));
+        }
+        shift += 7;
     }
 }

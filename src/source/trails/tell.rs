@@ -2,19 +2,18 @@
 //!
 //! Files are read newest first, and several may speak of one node; what is told must not depend on that.
 
-use std::hash::BuildHasher;
 use std::sync::Arc;
 
+use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
-use hashbrown::{DefaultHashBuilder, HashMap};
 
-use super::fold::{Fold, Folded, Word};
+use super::cost::Pricer;
+use super::fold::{Fold, Folded, Packed, Used, Word};
 use crate::model::fact::{About, Clock, Fact, NodeFact, Sent, SourceFact, UsageReport};
 use crate::model::key::{NodeKey, SourceId, SourceKind};
-use crate::model::name::Name;
-use crate::model::price::{Price, Prices};
+use crate::model::price::Prices;
+use crate::model::sealed::{Messages, Sealed, mark};
 use crate::model::time::Stamp;
-use crate::model::usage::Usd;
 use crate::model::words::meaning;
 use crate::source::feed::Batch;
 
@@ -22,16 +21,12 @@ use crate::source::feed::Batch;
 pub struct Teller {
     source: SourceId,
     kind: SourceKind,
-    prices: Arc<Prices>,
-    /// The prices of models that were asked for; the last one is most likely the next one.
-    found: HashMap<Name, Option<Price>>,
-    last: Option<(Name, Option<Price>)>,
-    /// The number of the file that has each message, by a checksum of its id: small, since there are very many. Who is
+    pub pricer: Pricer,
+    /// The number of the file that has each message, by the mark of its id: small, since there are very many. Who is
     /// told of a repeat depends on it, and never what is paid.
     owners: HashMap<u64, u32>,
     /// What is known of the files, by their number.
     files: Vec<Option<Owner>>,
-    hasher: DefaultHashBuilder,
     /// What was last told of each node's state.
     claims: HashMap<NodeKey, Claim>,
 }
@@ -63,12 +58,9 @@ impl Teller {
         Self {
             source,
             kind,
-            prices,
-            found: HashMap::new(),
-            last: None,
+            pricer: Pricer::new(prices),
             owners: HashMap::new(),
             files: Vec::new(),
-            hasher: DefaultHashBuilder::default(),
             claims: HashMap::new(),
         }
     }
@@ -77,7 +69,7 @@ impl Teller {
     pub fn open(&self, root: &str, batch: &mut Batch) {
         let opened = SourceFact::Opened { kind: self.kind, root: root.into() };
         batch.facts.push(Fact::source(self.source, opened));
-        let settings = serde_json::json!({ "prices": { "date": self.prices.date } });
+        let settings = serde_json::json!({ "prices": { "date": self.pricer.prices().date } });
         batch.facts.push(Fact { source: self.source, at: None, about: About::Settings(settings) });
     }
 
@@ -94,55 +86,74 @@ impl Teller {
         batch.facts.push(Fact::source(self.source, SourceFact::Reset));
     }
 
-    /// Tells what a file says.
+    /// Tells what a file says, that goes on saying it.
     pub fn tell(&mut self, owner: Owner, fold: &Fold, batch: &mut Batch) {
         for node in &fold.nodes {
-            let Some(keys) = node.keys() else { continue };
-            let mut facts = node.facts();
-            if let Some((word, at)) = node.status.as_ref().and_then(|word| Some((word, word.at?))) {
-                let (is_latest, ended) = self.claim(node, word, at, owner.file);
-                facts.retain(|(_, fact)| is_latest || !matches!(fact, NodeFact::Status(_)));
-                // Who waited for it tells its end later than it does itself.
-                let ended = ended.map(Stamp::from_millis);
-                facts.extend(ended.map(|at| (None, NodeFact::Clock(Clock::Ended, at))));
-            }
-            if !node.used.is_empty() {
-                facts.push((None, NodeFact::UsedAll(self.used(owner, node))));
-            }
-            if !facts.is_empty() {
-                let about = About::Several(keys, facts);
-                batch.facts.push(Fact { source: self.source, at: None, about });
-            }
+            self.tell_node(owner, node.but_used(), &node.used, batch);
         }
     }
 
-    /// Returns what each message of a node used, and what it cost.
-    fn used(&mut self, owner: Owner, node: &Folded) -> Vec<UsageReport> {
-        self.owners.reserve(node.used.len());
+    /// Tells what a file says, and no more than that is made of it.
+    pub fn tell_all(&mut self, owner: Owner, fold: Fold, batch: &mut Batch) {
+        for mut node in fold.nodes {
+            let used = std::mem::take(&mut node.used);
+            self.tell_node(owner, node, &used, batch);
+        }
+    }
+
+    fn tell_node(&mut self, owner: Owner, mut node: Folded, used: &[Used], batch: &mut Batch) {
+        if node.keys.is_empty() {
+            return;
+        }
+        let mut ended = None;
+        if let Some((word, at)) = node.status.as_ref().and_then(|word| Some((word, word.at?))) {
+            let is_latest;
+            (is_latest, ended) = self.claim(&node, word, at, owner.file);
+            node.status = node.status.filter(|_| is_latest);
+        }
+        let sealed = node.sealed.take();
+        let Some((keys, mut facts)) = node.into_facts() else { return };
+        // Who waited for it tells its end later than it does itself.
+        facts.extend(ended.map(|at| (None, NodeFact::Clock(Clock::Ended, Stamp::from_millis(at)))));
+        if !used.is_empty() {
+            let used = used.iter().map(|used| self.pricer.report(used)).collect();
+            facts.push((None, self.used(owner, used)));
+        }
+        facts.extend(sealed.map(|sealed| (None, self.used_sealed(owner, sealed))));
+        if !facts.is_empty() {
+            let about = About::Several(keys, facts);
+            batch.facts.push(Fact { source: self.source, at: None, about });
+        }
+    }
+
+    /// Says what each message used, and who sent it.
+    fn used(&mut self, owner: Owner, mut reports: Vec<UsageReport>) -> NodeFact {
+        self.owners.reserve(reports.len());
         self.note(owner);
-        let priced = node.used.iter().map(|used| {
-            let mut report = used.report();
-            if report.cost.is_none() {
-                report.cost = self.cost(&report);
-                report.by_table = report.cost.is_some();
-            }
+        for report in &mut reports {
             if let Some(id) = &report.id {
-                report.sent = self.sent(id, owner);
+                report.sent = self.sent(mark(id), owner);
             }
-            report
-        });
-        priced.collect()
+        }
+        NodeFact::UsedAll(reports)
     }
 
-    fn cost(&mut self, report: &UsageReport) -> Option<Usd> {
-        let model = report.model.as_ref()?;
-        if let Some((_, price)) = self.last.as_ref().filter(|(last, _)| last == model) {
-            return price.as_ref()?.cost(report);
+    /// The same of messages that were packed: at once, if no other file has one of them.
+    fn used_sealed(&mut self, owner: Owner, messages: Packed) -> NodeFact {
+        self.owners.reserve(usize::try_from(messages.count()).unwrap_or(0));
+        self.note(owner);
+        let file = number_of(owner);
+        let mut is_alone = true;
+        for mark in messages.marks() {
+            match self.owners.entry(mark) {
+                Entry::Vacant(place) => drop(place.insert(file)),
+                Entry::Occupied(_) => is_alone = false,
+            }
         }
-        let prices = &self.prices;
-        let price = self.found.entry_ref(model).or_insert_with(|| prices.of(model).cloned());
-        self.last = Some((model.clone(), price.clone()));
-        price.as_ref()?.cost(report)
+        if is_alone {
+            return NodeFact::UsedSealed(Sealed(Arc::new(messages)));
+        }
+        self.used(owner, messages.open())
     }
 
     fn note(&mut self, owner: Owner) {
@@ -156,9 +167,9 @@ impl Teller {
 
     /// Returns whose a message is that another file told already: of the two files, the one that came to be later has a
     /// copy.
-    fn sent(&mut self, id: &str, by: Owner) -> Sent {
-        let file = u32::try_from(by.file).unwrap_or(u32::MAX);
-        let known = match self.owners.entry(self.hasher.hash_one(id)) {
+    fn sent(&mut self, mark: u64, by: Owner) -> Sent {
+        let file = number_of(by);
+        let known = match self.owners.entry(mark) {
             Entry::Vacant(place) => {
                 place.insert(file);
                 return Sent::Unknown;
@@ -196,4 +207,8 @@ impl Teller {
         }
         (is_latest, this.is_end.then_some(this.ended))
     }
+}
+
+fn number_of(owner: Owner) -> u32 {
+    u32::try_from(owner.file).unwrap_or(u32::MAX)
 }

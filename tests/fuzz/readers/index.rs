@@ -2,14 +2,23 @@
 //! whose checksum is right, and it is read or not used.
 
 use bytes::Bytes;
+use quarterdeck::model::sealed::Messages;
+use quarterdeck::source::trails::cost::Pricer;
 use quarterdeck::source::trails::fold::Fold;
 use quarterdeck::source::trails::index::Place;
 use quarterdeck::source::trails::pack::Texts;
 
 pub fn read(bytes: &[u8]) {
     let mut texts = Texts::default();
-    if let Some(fold) = Fold::unpack(bytes, &mut texts) {
-        assert_eq!(Fold::unpack(&fold.pack(), &mut texts), Some(fold));
+    let packed = Bytes::copy_from_slice(bytes);
+    if let Some(fold) = Fold::unpack(&packed, &mut texts) {
+        assert_eq!(Fold::unpack(&fold.pack(&mut Pricer::default()), &mut texts), Some(fold));
+    }
+    // Messages that nobody looked at before: whoever opens them finds some or none.
+    for node in Fold::unpack_sealed(&packed, &mut texts).into_iter().flat_map(|fold| fold.nodes) {
+        let messages =
+            node.sealed.map(|sealed| (sealed.marks().count(), sealed.ids().count(), sealed.open()));
+        let _ = std::hint::black_box(messages);
     }
     let place = Place::new("/nowhere".as_ref(), "tool", 1, "all".into());
     let whole = Bytes::from([&place.begin().bytes, bytes].concat());

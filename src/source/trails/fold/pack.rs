@@ -4,10 +4,12 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Fold, Folded, Used, Who, Word};
+use super::messages::{self, Form};
+use super::{Fold, Folded, Who, Word};
 use crate::model::handoff::Outcome;
 use crate::model::key::NodeKey;
 use crate::model::node::NodeKind;
+use crate::source::trails::cost::Pricer;
 use crate::source::trails::pack::{PACKED, Packer, Texts, Unpacker};
 
 const KINDS: [NodeKind; 5] =
@@ -15,18 +17,34 @@ const KINDS: [NodeKind; 5] =
 
 impl Fold {
     /// Returns it as bytes.
-    pub fn pack(&self) -> Bytes {
+    ///
+    /// What messages cost is among them, by the table in force.
+    pub fn pack(&self, pricer: &mut Pricer) -> Bytes {
         // Room for all of it at once, and then only what was needed: there is one for each file.
         let messages: usize = self.nodes.iter().map(|node| 2 + node.used.len()).sum();
         let mut to = Packer::with_room(messages * PACKED);
-        to.list(&self.nodes, |to, node| node.pack(to));
+        to.list(&self.nodes, |to, node| {
+            node.pack(to);
+            messages::pack(node, pricer, to);
+        });
         Bytes::copy_from_slice(&to.bytes)
     }
 
     /// Reads it from bytes; `None` where they are no fold.
-    pub fn unpack(bytes: &[u8], texts: &mut Texts) -> Option<Self> {
+    pub fn unpack(bytes: &Bytes, texts: &mut Texts) -> Option<Self> {
+        let mut fold = Self::unpack_sealed(bytes, texts)?;
+        for node in &mut fold.nodes {
+            if let Some(sealed) = node.sealed.take() {
+                node.used = sealed.used(texts)?;
+            }
+        }
+        Some(fold)
+    }
+
+    /// The same, only to be told: messages stay packed where that is enough.
+    pub fn unpack_sealed(bytes: &Bytes, texts: &mut Texts) -> Option<Self> {
         let mut from = Unpacker::new(bytes, texts);
-        let nodes = from.list(Folded::unpack)?;
+        let nodes = from.list(|from| Folded::unpack(from, bytes))?;
         from.is_done().then_some(Self { nodes })
     }
 }
@@ -49,11 +67,10 @@ impl Folded {
         to.maybe(self.returned.as_deref(), pack_outcome);
         to.maybe(self.sign, Packer::signed);
         to.maybe(self.context.as_ref(), pack_json);
-        to.list(&self.used, |to, used| used.pack(to));
     }
 
-    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
-        Some(Self {
+    fn unpack(from: &mut Unpacker<'_>, whole: &Bytes) -> Option<Self> {
+        let mut node = Self {
             keys: from.list(unpack_key)?,
             kind: from.maybe(|from| KINDS.get(usize::try_from(from.number()?).ok()?).copied())?,
             under: from.list(unpack_key)?,
@@ -67,8 +84,14 @@ impl Folded {
             returned: from.maybe(unpack_outcome)?.map(Box::new),
             sign: from.maybe(Unpacker::signed)?,
             context: from.maybe(unpack_json)?,
-            used: from.list(Used::unpack)?,
-        })
+            used: Vec::new(),
+            sealed: None,
+        };
+        match messages::unpack(from, whole)? {
+            Form::Plain(used) => node.used = used,
+            Form::Sealed(packed) => node.sealed = Some(packed),
+        }
+        Some(node)
     }
 }
 
@@ -115,33 +138,6 @@ impl Word {
             why: from.maybe(|from| Some(from.text()?.into()))?,
             at: from.maybe(Unpacker::signed)?,
         })
-    }
-}
-
-impl Used {
-    fn pack(&self, to: &mut Packer) {
-        let Self { id, model, counts, hour_cache, is_total, is_fast, cost } = self;
-        to.maybe(id.as_deref(), Packer::text);
-        to.maybe(model.as_ref(), Packer::name);
-        // Which of them are told, then those.
-        to.number(counts.iter().rev().fold(0, |told, count| told << 1 | u64::from(count.is_some())));
-        counts.iter().flatten().for_each(|count| to.number(*count));
-        to.number(*hour_cache);
-        to.number(u64::from(*is_total) | u64::from(*is_fast) << 1);
-        to.maybe(*cost, Packer::signed);
-    }
-
-    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
-        let id = from.maybe(|from| Some(from.text()?.into()))?;
-        let model = from.maybe(Unpacker::name)?;
-        let (told, mut counts) = (from.number()?, [None; 5]);
-        for (_, count) in counts.iter_mut().enumerate().filter(|(nth, _)| told >> nth & 1 == 1) {
-            *count = Some(from.number()?);
-        }
-        let (hour_cache, marks) = (from.number()?, from.number()?);
-        let (is_total, is_fast) = (marks & 1 == 1, marks & 2 == 2);
-        let cost = from.maybe(Unpacker::signed)?;
-        Some(Self { id, model, counts, hour_cache, is_total, is_fast, cost })
     }
 }
 
@@ -209,9 +205,15 @@ mod tests {
     use crate::agent::trail::Said;
     use crate::model::fact::{Action, Clock, Description, NodeFact, StatusReport, UsageReport};
     use crate::model::key::SourceId;
+    use crate::model::price::Prices;
+    use crate::model::sealed::{Messages, mark};
     use crate::model::time::Stamp;
-    use crate::model::usage::{Context, Count, Tokens};
+    use crate::model::usage::{Context, Count, Spend, Tokens};
     use crate::model::words::Field;
+
+    fn packed(fold: &Fold) -> Bytes {
+        fold.pack(&mut Pricer::new(Prices::built_in().into()))
+    }
 
     /// Something of everything.
     fn fold(number: u64, text: &str) -> Fold {
@@ -245,7 +247,7 @@ mod tests {
             (session.clone(), NodeFact::Clock(Clock::Ended, Stamp::from_millis(-1))),
             (session.clone(), NodeFact::Filled(Context { used: number, size: None })),
             (session.clone(), NodeFact::Used(Box::new(used("one")))),
-            (session.clone(), NodeFact::Used(Box::new(used("two")))),
+            (session.clone(), NodeFact::Used(Box::new(used("claude-opus-4-1")))),
             (session.clone(), NodeFact::Returned(Box::new(plain))),
             (call.clone(), NodeFact::Under(session.into())),
             (call.clone(), NodeFact::Active(Action { last: Some(text.into()), next: Some("next".into()) })),
@@ -261,20 +263,42 @@ mod tests {
 
     proptest! {
         #[test]
+        fn messages_that_stay_packed_are_told_as_they_would_be_one_by_one(number: u64, text: String) {
+            let fold = fold(number, &text);
+            let mut pricer = Pricer::new(Prices::built_in().into());
+            let told: Vec<UsageReport> = fold.nodes[0].used.iter().map(|used| pricer.report(used)).collect();
+            let sealed = Fold::unpack_sealed(&fold.pack(&mut pricer), &mut Texts::default()).unwrap();
+            let sealed = sealed.nodes[0].sealed.clone().unwrap();
+            prop_assert_eq!(sealed.open(), told.clone());
+            let ids: Vec<&str> = told.iter().filter_map(|report| report.id.as_deref()).collect();
+            prop_assert_eq!(sealed.ids().collect::<Vec<_>>(), ids.clone());
+            prop_assert_eq!(sealed.marks().collect::<Vec<_>>(), ids.into_iter().map(mark).collect::<Vec<_>>());
+            let mut sum = Spend::default();
+            told.iter().for_each(|report| sum.add(&report.spend()));
+            prop_assert_eq!((sealed.count(), sealed.spend()), (2, sum));
+        }
+
+        #[test]
         fn a_fold_is_the_same_after_it_was_packed(number: u64, text: String) {
             let fold = fold(number, &text);
-            prop_assert_eq!(Fold::unpack(&fold.pack(), &mut Texts::default()), Some(fold));
+            prop_assert_eq!(Fold::unpack(&packed(&fold), &mut Texts::default()), Some(fold));
         }
 
         #[test]
         fn bytes_that_are_no_fold_are_nothing(
             at: prop::sample::Index, bits in 1u8.., any in prop::collection::vec(any::<u8>(), 0..64),
         ) {
-            let mut bytes = fold(7, "text").pack().to_vec();
-            let _ = Fold::unpack(&any, &mut Texts::default());
-            prop_assert_eq!(Fold::unpack(&bytes[..at.index(bytes.len())], &mut Texts::default()), None);
-            bytes[at.index(fold(7, "text").pack().len())] ^= bits;
+            let whole = packed(&fold(7, "text"));
+            let _ = Fold::unpack(&any.into(), &mut Texts::default());
+            prop_assert_eq!(Fold::unpack(&whole.slice(..at.index(whole.len())), &mut Texts::default()), None);
+            let mut bytes = whole.to_vec();
+            bytes[at.index(whole.len())] ^= bits;
+            let bytes = Bytes::from(bytes);
             let _ = Fold::unpack(&bytes, &mut Texts::default());
+            let sealed = Fold::unpack_sealed(&bytes, &mut Texts::default()).unwrap_or_default();
+            for messages in sealed.nodes.iter().filter_map(|node| node.sealed.as_ref()) {
+                let _ = (messages.marks().count(), messages.ids().count(), messages.open());
+            }
         }
     }
 }

@@ -1,0 +1,182 @@
+//! What the messages of a node used, as bytes: their sum and the marks of their ids stand before them, so that a start
+//! tells them without looking at each.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{COUNTS, Folded, Used};
+use crate::model::fact::UsageReport;
+use crate::model::sealed::{Messages, mark};
+use crate::model::usage::{Spend, Usd};
+use crate::source::trails::cost::Pricer;
+use crate::source::trails::pack::{Packer, Texts, Unpacker};
+
+/// How many bytes a mark has.
+const MARK: usize = size_of::<u64>();
+
+/// Messages as they were packed, each with what it cost by the table of that time.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Packed {
+    count: u32,
+    spend: Spend,
+    /// The marks, the ids, the rest.
+    bytes: Bytes,
+}
+
+/// What is written of a node's messages.
+pub(super) enum Form {
+    /// Each for itself: one of them has no id, or stands for others.
+    Plain(Vec<Used>),
+    Sealed(Packed),
+}
+
+pub(super) fn pack(node: &Folded, pricer: &mut Pricer, to: &mut Packer) {
+    let can_be_sealed = node.used.iter().all(|used| used.id.is_some() && !used.is_total);
+    to.number(u64::from(can_be_sealed));
+    if !can_be_sealed {
+        return to.list(&node.used, |to, used| used.pack(to));
+    }
+    to.number(node.used.len() as u64);
+    if node.used.is_empty() {
+        return;
+    }
+    let (mut spend, mut parts) =
+        (Spend::default(), [Packer::default(), Packer::default(), Packer::default()]);
+    let [marks, ids, rest] = &mut parts;
+    for used in &node.used {
+        let report = pricer.report(used);
+        spend.add(&report.spend());
+        let id = used.id.as_deref().unwrap_or_default();
+        marks.bytes.extend_from_slice(&mark(id).to_le_bytes());
+        ids.text(id);
+        used.pack_rest(rest);
+        rest.maybe(report.cost.filter(|_| report.by_table), |to, cost| to.signed(cost.0));
+    }
+    spend.numbers().into_iter().for_each(|number| to.number(number));
+    to.number((marks.bytes.len() + ids.bytes.len() + rest.bytes.len()) as u64);
+    for part in parts {
+        to.bytes.extend_from_slice(&part.bytes);
+    }
+}
+
+/// Reads what was written; messages that can be told as they are stay packed. They are in `whole`.
+pub(super) fn unpack(from: &mut Unpacker<'_>, whole: &Bytes) -> Option<Form> {
+    match from.number()? {
+        0 => return Some(Form::Plain(from.list(Used::unpack)?)),
+        1 => {}
+        _ => return None,
+    }
+    let count = u32::try_from(from.number()?).ok()?;
+    if count == 0 {
+        return Some(Form::Plain(Vec::new()));
+    }
+    let mut numbers = [0; Spend::NUMBERS];
+    for number in &mut numbers {
+        *number = from.number()?;
+    }
+    let bytes = whole.slice_ref(from.bytes()?);
+    let is_long_enough = usize::try_from(count).ok()?.checked_mul(MARK)? <= bytes.len();
+    is_long_enough.then_some(Form::Sealed(Packed { count, spend: Spend::of_numbers(numbers)?, bytes }))
+}
+
+impl Packed {
+    /// Returns the marks of the ids, and what follows them.
+    fn parts(&self) -> (&[u8], &[u8]) {
+        let marks = usize::try_from(self.count).unwrap_or(usize::MAX).saturating_mul(MARK);
+        self.bytes.split_at_checked(marks).unwrap_or_default()
+    }
+
+    /// Returns the ids, and the bytes after them.
+    fn ids_and_rest<'a>(&'a self, texts: &'a mut Texts) -> Option<(Vec<&'a str>, Unpacker<'a>)> {
+        let mut from = Unpacker::new(self.parts().1, texts);
+        // Each has a byte at least, and a mark of its own before it: a count that is none costs no memory.
+        let mut ids = Vec::with_capacity(usize::try_from(self.count).ok()?);
+        for _ in 0..self.count {
+            ids.push(from.text()?);
+        }
+        Some((ids, from))
+    }
+
+    /// Returns the messages, each with what it cost by the table; `None` where the bytes are no messages.
+    fn each(&self, texts: &mut Texts) -> Option<Vec<(Used, Option<Usd>)>> {
+        let (ids, mut from) = self.ids_and_rest(texts)?;
+        let mut list = Vec::with_capacity(ids.len());
+        for id in ids {
+            let used = Used::unpack_rest(Some(id.into()), &mut from)?;
+            list.push((used, from.maybe(Unpacker::signed)?.map(Usd)));
+        }
+        from.is_done().then_some(list)
+    }
+
+    /// Returns what each used.
+    pub(super) fn used(&self, texts: &mut Texts) -> Option<Vec<Used>> {
+        Some(self.each(texts)?.into_iter().map(|(used, _)| used).collect())
+    }
+}
+
+impl Messages for Packed {
+    fn count(&self) -> u32 {
+        self.count
+    }
+
+    fn spend(&self) -> Spend {
+        self.spend
+    }
+
+    fn marks(&self) -> Box<dyn Iterator<Item = u64> + '_> {
+        Box::new(self.parts().0.as_chunks().0.iter().map(|mark| u64::from_le_bytes(*mark)))
+    }
+
+    fn ids(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        let mut rest = self.parts().1;
+        let next = move |_| Unpacker::text_of(&mut rest);
+        Box::new((0..self.count).map_while(next))
+    }
+
+    fn open(&self) -> Vec<UsageReport> {
+        let priced = |(used, by_table): (Used, Option<Usd>)| {
+            let report = used.report();
+            UsageReport { cost: report.cost.or(by_table), by_table: by_table.is_some(), ..report }
+        };
+        // The index has a checksum: what was written is there.
+        let each = self.each(&mut Texts::default()).unwrap_or_default();
+        each.into_iter().map(priced).collect()
+    }
+}
+
+impl Used {
+    pub(super) fn pack(&self, to: &mut Packer) {
+        to.maybe(self.id.as_deref(), Packer::text);
+        self.pack_rest(to);
+    }
+
+    pub(super) fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+        let id = from.maybe(|from| Some(from.text()?.into()))?;
+        Self::unpack_rest(id, from)
+    }
+
+    /// Writes everything but its id.
+    fn pack_rest(&self, to: &mut Packer) {
+        let Self { id: _, model, counts, hour_cache, is_total, is_fast, cost } = self;
+        to.maybe(model.as_ref(), Packer::name);
+        // Which of them are told, then those.
+        to.number(counts.iter().rev().fold(0, |told, count| told << 1 | u64::from(count.is_some())));
+        counts.iter().flatten().for_each(|count| to.number(*count));
+        to.number(*hour_cache);
+        to.number(u64::from(*is_total) | u64::from(*is_fast) << 1);
+        to.maybe(*cost, Packer::signed);
+    }
+
+    fn unpack_rest(id: Option<Arc<str>>, from: &mut Unpacker<'_>) -> Option<Self> {
+        let model = from.maybe(Unpacker::name)?;
+        let (told, mut counts) = (from.number()?, [None; COUNTS.len()]);
+        for (_, count) in counts.iter_mut().enumerate().filter(|(nth, _)| told >> nth & 1 == 1) {
+            *count = Some(from.number()?);
+        }
+        let (hour_cache, marks) = (from.number()?, from.number()?);
+        let (is_total, is_fast) = (marks & 1 == 1, marks & 2 == 2);
+        let cost = from.maybe(Unpacker::signed)?;
+        Some(Self { id, model, counts, hour_cache, is_total, is_fast, cost })
+    }
+}
