@@ -274,7 +274,7 @@ impl OpenCode {
         for said in said {
             fold.take(said);
         }
-        self.teller.tell_all(OWNER, fold, batch);
+        self.teller.tell_all(OWNER, fold.into_told(), batch);
     }
 
     /// Tells what the files have: once there is a database, everything is in it.

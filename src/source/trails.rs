@@ -129,7 +129,7 @@ impl<T: Tool> Trails<T> {
         let root = self.tool.root().to_owned();
         let mut known = self.index.as_ref().map(index::Place::load).unwrap_or_default();
         let packed: usize = known.entries.values().map(|entry| entry.fold.len()).sum();
-        self.teller.expect(packed / PACKED);
+        self.teller.expect(packed / PACKED, known.entries.len());
         self.walk.recall(&root, known.folders, known.entries.keys());
         let tops = self.tool.tops();
         let found: Vec<Found> = tops.iter().flat_map(|top| self.walk.whole(&self.tool, top)).collect();
@@ -138,6 +138,9 @@ impl<T: Tool> Trails<T> {
         if !is_priced {
             known.entries.values_mut().for_each(Entry::forget_costs);
         }
+        self.files.reserve(found.len());
+        self.by_path.reserve(found.len());
+        self.queue.reserve(found.len());
         for one in found {
             self.add(one, &mut known.entries);
         }
@@ -242,9 +245,7 @@ impl<T: Tool> Trails<T> {
         let mut fresh = Fold::default();
         let owner = file.owner(&self.tool, ix);
         if !std::mem::replace(&mut file.is_told, true) {
-            if let Some(fold) = file.said(&mut self.texts) {
-                self.teller.tell_all(owner, fold, batch);
-            }
+            file.tell(owner, &mut self.teller, &mut self.texts, batch);
         }
         let read = if file.is_behind() || file.trouble.is_some() {
             file.read(&self.tool, &mut self.buffer, budget, &mut fresh)
@@ -269,9 +270,9 @@ impl<T: Tool> Trails<T> {
             Ending::End | Ending::More => {
                 self.teller.tell(owner, &fresh, batch);
                 file.absorb(fresh, &mut self.texts);
-                let (fold, is_new) = file.conclude(&self.tool, now, &mut self.texts);
+                let (concluded, is_new) = file.conclude(&self.tool, now, &mut self.texts);
                 self.is_dirty |= is_new;
-                self.teller.tell_all(owner, fold, batch);
+                concluded.tell(owner, &mut self.teller, batch);
                 if let Some(why) = file.trouble_beside() {
                     file.trouble = Some(format!("{}: {why}", file.path.display()));
                     self.troubled.insert(ix);
@@ -324,8 +325,8 @@ impl<T: Tool> Trails<T> {
         for (ix, file) in self.files.iter_mut().enumerate() {
             if file.is_told && file.process != self.tool.process(&file.path) {
                 let owner = file.owner(&self.tool, ix);
-                let (fold, _) = file.conclude(&self.tool, now, &mut self.texts);
-                self.teller.tell_all(owner, fold, batch);
+                let (concluded, _) = file.conclude(&self.tool, now, &mut self.texts);
+                concluded.tell(owner, &mut self.teller, batch);
             }
         }
     }

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use quarterdeck::model::Model;
 use quarterdeck::model::fact::{About, Fact, NodeFact, UsageReport};
 use quarterdeck::model::key::{NodeKey, SourceId};
+use quarterdeck::model::node::Node;
 use quarterdeck::model::price::Prices;
 use quarterdeck::model::usage::{Count, Tokens};
 use quarterdeck::source::feed::Feed;
@@ -23,10 +24,11 @@ fn told(home: &Home) -> (usize, usize) {
         for fact in batch.facts {
             let About::Several(_, list) = fact.about else { continue };
             for (_, what) in list {
-                match what {
-                    NodeFact::UsedAll(reports) => alone += reports.len(),
-                    NodeFact::UsedSealed(messages) => sealed += messages.0.open().len(),
-                    _ => {}
+                if let NodeFact::UsedAll(reports) = &what {
+                    alone += reports.len();
+                }
+                if let NodeFact::UsedSealed(messages) = &what {
+                    sealed += messages.0.open().len();
                 }
             }
         }
@@ -38,7 +40,7 @@ fn told(home: &Home) -> (usize, usize) {
 
 /// What can be seen of each node's messages; in which order they came does not matter.
 fn booked(model: &Model) -> BTreeMap<String, String> {
-    let seen = |node: &quarterdeck::model::node::Node| {
+    let seen = |node: &Node| {
         let mut messages: Vec<String> = node.messages().iter().map(|spent| format!("{spent:?}")).collect();
         messages.sort();
         format!("{:?} {:?} {messages:#?}", node.own_spend(), node.subtree_spend())
@@ -163,7 +165,9 @@ proptest! {
         prop_assert_eq!(booked(&worlds[0].model), booked(&worlds[1].model));
         append(&home, &later);
         for followed in &mut worlds {
-            later.iter().for_each(|(file, _)| followed.feed.ring(&home.path(FILES[*file])));
+            for (file, _) in &later {
+                followed.feed.ring(&home.path(FILES[*file]));
+            }
             followed.look();
             let _ = followed.model.apply_all(last.iter().map(|(nth, owner)| by_engine(*nth, *owner)));
             prop_assert_eq!(followed.model.audit(), Ok(()));

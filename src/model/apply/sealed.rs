@@ -73,7 +73,9 @@ impl Model {
         let Some(node) = self.nodes.get_mut(ix).filter(|node| !node.sealed.is_empty()) else { return };
         let before = node.own_spend();
         let list = std::mem::take(&mut node.sealed);
-        list.iter().for_each(|sealed| node.sums.subtract_sealed(sealed));
+        for sealed in &list {
+            node.sums.subtract_sealed(sealed);
+        }
         let mut odd = Vec::new();
         for sealed in list {
             self.unmark(&sealed);
@@ -102,7 +104,9 @@ impl Model {
 
     /// Books what a node has under seals that turned out to be another one.
     pub(super) fn join_sealed(&mut self, keep: NodeIx, list: Vec<Sealed>, delta: &mut Delta) {
-        list.iter().for_each(|sealed| self.unmark(sealed));
+        for sealed in &list {
+            self.unmark(sealed);
+        }
         for sealed in list {
             self.book_sealed(keep, sealed, delta);
         }

@@ -10,15 +10,16 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::cost::Pricer;
-use super::fold::Fold;
+use super::fold::{Fold, Told};
 use super::index::{Concluded, Entry, Stamped};
 use super::look::{Look, born, open_plain, stamped};
 use super::pack::Texts;
-use super::tell::Owner;
+use super::tell::{Owner, Teller};
 use super::tool::Tool;
 use crate::agent::lines::Lines;
 use crate::agent::trail::{Beside, Lasts, Process, Said, Trail};
 use crate::model::time::Stamp;
+use crate::source::feed::Batch;
 
 /// A trail and what is known of it.
 pub struct TrailFile {
@@ -73,6 +74,23 @@ struct Side {
     value: Option<Value>,
     /// Why it is not read.
     trouble: Option<String>,
+}
+
+/// What follows from all that was read.
+pub enum Conclusion {
+    /// As before.
+    Known(Vec<Told>),
+    New(Fold),
+}
+
+impl Conclusion {
+    /// Tells it.
+    pub fn tell(self, owner: Owner, teller: &mut Teller, batch: &mut Batch) {
+        match self {
+            Self::Known(told) => teller.tell_all(owner, told, batch),
+            Self::New(fold) => teller.tell_all(owner, fold.into_told(), batch),
+        }
+    }
 }
 
 /// How a reading ended.
@@ -154,18 +172,17 @@ impl TrailFile {
         Some((&self.path, Entry { stamped, born, place, offset, state, fold, is_priced: true, concluded }))
     }
 
-    /// Returns everything that it said so far, to be told.
-    pub fn said(&mut self, texts: &mut Texts) -> Option<Fold> {
+    /// Tells everything that it said so far.
+    pub fn tell(&mut self, owner: Owner, teller: &mut Teller, texts: &mut Texts, batch: &mut Batch) {
         self.price_anew(texts);
-        let fold = match &self.fold {
-            Kept::Open(fold) => return Some(fold.clone()),
-            Kept::Packed(packed) => Fold::unpack_sealed(packed, texts),
-            Kept::Unpriced(_) => None,
-        };
-        if fold.is_none() {
-            self.read_anew();
+        match &self.fold {
+            Kept::Open(fold) => teller.tell(owner, fold, batch),
+            Kept::Packed(packed) => match Fold::told(packed, texts) {
+                Some(told) => teller.tell_all(owner, told, batch),
+                None => self.read_anew(),
+            },
+            Kept::Unpriced(_) => self.read_anew(),
         }
-        fold
     }
 
     /// Takes out of their bytes messages whose costs are by another table: they are computed when they are told.
@@ -199,7 +216,8 @@ impl TrailFile {
 
     /// Returns who has what is in it, by the file's number.
     pub fn owner(&self, tool: &impl Tool, file: usize) -> Owner {
-        let name = self.path.file_name().map(OsStrExt::as_bytes).unwrap_or_default();
+        let path = self.path.as_os_str().as_bytes();
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         let order =
             name.iter().chain(std::iter::repeat(&0)).take(8).fold(0, |all, byte| all << 8 | u64::from(*byte));
         Owner { file, is_below: tool.is_below(&self.path), born: self.born, order }
@@ -276,10 +294,10 @@ impl TrailFile {
     }
 
     /// Returns what follows from all that was read so far, and whether that is worth keeping.
-    pub fn conclude(&mut self, tool: &impl Tool, now: Stamp, texts: &mut Texts) -> (Fold, bool) {
+    pub fn conclude(&mut self, tool: &impl Tool, now: Stamp, texts: &mut Texts) -> (Conclusion, bool) {
         self.process = tool.process(&self.path);
-        if let Some(fold) = self.still_holds(tool, now, texts) {
-            return (fold, false);
+        if let Some(told) = self.still_holds(tool, now, texts) {
+            return (Conclusion::Known(told), false);
         }
         self.look_beside(tool);
         let aside = if let Reader::Aside(state) = &self.reader { Some(state.clone()) } else { None };
@@ -299,17 +317,17 @@ impl TrailFile {
             fold.take(said);
         }
         self.concluded = self.keep(&fold, lasts, now);
-        (fold, self.concluded.is_some())
+        (Conclusion::New(fold), self.concluded.is_some())
     }
 
     /// Returns what was concluded before, if nothing changed that it depends on.
-    fn still_holds(&self, tool: &impl Tool, now: Stamp, texts: &mut Texts) -> Option<Fold> {
+    fn still_holds(&self, tool: &impl Tool, now: Stamp, texts: &mut Texts) -> Option<Vec<Told>> {
         let before = self.concluded.as_ref().filter(|before| before.process() == self.process)?;
         if now < before.from || before.until.is_some_and(|until| now >= until) {
             return None;
         }
         let is_same_beside = before.is_side_final || before.side == self.beside(tool);
-        if is_same_beside { Fold::unpack(&before.fold, texts) } else { None }
+        if is_same_beside { Fold::told(&before.fold, texts) } else { None }
     }
 
     /// Keeps a conclusion for later. That a process runs is never concluded from before.

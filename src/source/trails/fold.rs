@@ -6,10 +6,12 @@
 
 mod messages;
 mod pack;
+mod told;
 
 use std::sync::Arc;
 
 pub use messages::Packed;
+pub use told::Told;
 
 use crate::agent::trail::Said;
 use crate::model::event::payload::Progress;
@@ -50,8 +52,6 @@ pub struct Folded {
     sign: Option<i64>,
     context: Option<Context>,
     pub used: Vec<Used>,
-    /// The same, where nobody looked at them since they were packed.
-    pub sealed: Option<Packed>,
 }
 
 /// Who and what it is.
@@ -118,6 +118,11 @@ impl Fold {
             let Some(first) = keys.next() else { continue };
             self.node(&Keys { first, more: keys.collect() }).absorb(folded);
         }
+    }
+
+    /// Returns what is to be told of each node.
+    pub fn into_told(self) -> impl Iterator<Item = Told> {
+        self.nodes.into_iter().filter_map(Folded::into_told)
     }
 
     /// Returns the node that has one of these keys. What is said of a node now was most likely said of it before.
@@ -222,6 +227,7 @@ impl Folded {
     }
 
     /// Returns it without its messages.
+    #[must_use]
     pub fn but_used(&self) -> Self {
         let Self { keys, kind, under, who, clocks, may_sleep, progress, status, .. } = self;
         Self {
@@ -239,14 +245,12 @@ impl Folded {
             sign: self.sign,
             context: self.context,
             used: Vec::new(),
-            sealed: None,
         }
     }
 
-    /// Returns its keys, and what is to be told of it, but for what it used. Without a key nothing can be told.
-    pub fn into_facts(self) -> Option<(Keys, Vec<(Option<Stamp>, NodeFact)>)> {
-        // As many as there are mostly.
-        let mut facts = Vec::with_capacity(12);
+    /// Returns what is to be told of it. Without a key nothing can be told.
+    pub fn into_told(self) -> Option<Told> {
+        let mut facts = Vec::with_capacity(told::FACTS);
         facts.extend(self.kind.map(|kind| (None, NodeFact::Seen(kind))));
         facts.extend(keys_of(self.under).map(|under| (None, NodeFact::Under(under))));
         facts.extend(self.who.map(|who| (None, NodeFact::Described(Box::new((*who).into())))));
@@ -266,7 +270,7 @@ impl Folded {
         }
         let sign = self.sign.map(Stamp::from_millis);
         facts.extend(sign.map(|at| (Some(at), NodeFact::Active(Action::default()))));
-        Some((keys_of(self.keys)?, facts))
+        Some(Told { keys: keys_of(self.keys)?, facts, used: self.used, sealed: None })
     }
 }
 

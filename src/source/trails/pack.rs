@@ -78,6 +78,8 @@ impl Packer {
 pub struct Texts {
     names: HashMap<String, Name>,
     last: Option<Arc<str>>,
+    /// The ids that were read last: what is concluded of a trail follows what it said, and agents each other.
+    ids: [Option<Arc<str>>; 2],
 }
 
 /// Reads what was written.
@@ -91,6 +93,18 @@ pub struct Unpacker<'a> {
 impl<'a> Unpacker<'a> {
     pub fn new(bytes: &'a [u8], texts: &'a mut Texts) -> Self {
         Self { rest: bytes, texts, names: Vec::new() }
+    }
+
+    /// Returns the bytes that `pass` reads, to be read again later.
+    pub fn clone_of(&mut self, pass: impl FnOnce(&mut Self) -> Option<()>) -> Option<&'a [u8]> {
+        let before = self.rest;
+        pass(self)?;
+        before.get(..before.len() - self.rest.len())
+    }
+
+    /// Returns the texts that are kept once.
+    pub fn texts(&mut self) -> &mut Texts {
+        self.texts
     }
 
     /// Returns whether everything was read.
@@ -143,6 +157,18 @@ impl<'a> Unpacker<'a> {
         Some(same)
     }
 
+    /// Reads an id: it may be one of the last two.
+    pub fn id(&mut self) -> Option<Arc<str>> {
+        let text = self.text()?;
+        let known = self.texts.ids.iter().flatten().find(|known| ***known == *text).cloned();
+        Some(known.unwrap_or_else(|| {
+            let id: Arc<str> = text.into();
+            let [newest, _] = &mut self.texts.ids;
+            self.texts.ids = [Some(Arc::clone(&id)), newest.take()];
+            id
+        }))
+    }
+
     pub fn name(&mut self) -> Option<Name> {
         let at = usize::try_from(self.number()?).ok()?;
         if let Some(known) = self.names.get(at) {
@@ -176,6 +202,10 @@ impl<'a> Unpacker<'a> {
 
 /// Reads a number off the beginning of bytes; returns what follows it too.
 fn number_in(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    // Most are small.
+    if let Some((byte @ ..0x80, rest)) = bytes.split_first() {
+        return Some((u64::from(*byte), rest));
+    }
     let (mut number, mut shift, mut rest) = (0, 0, bytes);
     loop {
         let (byte, after) = rest.split_first()?;

@@ -8,9 +8,9 @@ use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
 use super::cost::Pricer;
-use super::fold::{Fold, Folded, Packed, Used, Word};
-use crate::model::fact::{About, Clock, Fact, NodeFact, Sent, SourceFact, UsageReport};
-use crate::model::key::{NodeKey, SourceId, SourceKind};
+use super::fold::{Fold, Packed, Told, Used};
+use crate::model::fact::{About, Clock, Fact, NodeFact, Sent, SourceFact, StatusReport, UsageReport};
+use crate::model::key::{Keys, NodeKey, SourceId, SourceKind};
 use crate::model::price::Prices;
 use crate::model::sealed::{Messages, Sealed, mark};
 use crate::model::time::Stamp;
@@ -73,9 +73,11 @@ impl Teller {
         batch.facts.push(Fact { source: self.source, at: None, about: About::Settings(settings) });
     }
 
-    /// Makes room for so many messages: a table that grows is written anew each time.
-    pub fn expect(&mut self, messages: usize) {
+    /// Makes room for so many messages and files: a table that grows is written anew each time.
+    pub fn expect(&mut self, messages: usize, files: usize) {
         self.owners.reserve(messages);
+        self.claims.reserve(files);
+        self.files.reserve(files);
     }
 
     /// Takes everything back: it is told anew.
@@ -89,41 +91,50 @@ impl Teller {
     /// Tells what a file says, that goes on saying it.
     pub fn tell(&mut self, owner: Owner, fold: &Fold, batch: &mut Batch) {
         for node in &fold.nodes {
-            self.tell_node(owner, node.but_used(), &node.used, batch);
+            if let Some(told) = node.but_used().into_told() {
+                self.tell_node(owner, told, &node.used, batch);
+            }
         }
     }
 
     /// Tells what a file says, and no more than that is made of it.
-    pub fn tell_all(&mut self, owner: Owner, fold: Fold, batch: &mut Batch) {
-        for mut node in fold.nodes {
-            let used = std::mem::take(&mut node.used);
-            self.tell_node(owner, node, &used, batch);
+    pub fn tell_all(&mut self, owner: Owner, list: impl IntoIterator<Item = Told>, batch: &mut Batch) {
+        for mut told in list {
+            let used = std::mem::take(&mut told.used);
+            self.tell_node(owner, told, &used, batch);
         }
     }
 
-    fn tell_node(&mut self, owner: Owner, mut node: Folded, used: &[Used], batch: &mut Batch) {
-        if node.keys.is_empty() {
-            return;
+    fn tell_node(&mut self, owner: Owner, told: Told, used: &[Used], batch: &mut Batch) {
+        let Told { keys, mut facts, sealed, used: _ } = told;
+        let said = facts.iter().enumerate().find_map(|(place, (at, fact))| {
+            if let NodeFact::Status(report) = fact { Some((place, (*at)?, report)) } else { None }
+        });
+        if let Some((place, at, report)) = said {
+            let (is_latest, ended) = self.claim(&keys, report, at.millis(), owner.file);
+            if !is_latest {
+                facts.remove(place);
+            }
+            // Who waited for it tells its end later than it does itself.
+            facts.extend(ended.map(|at| (None, NodeFact::Clock(Clock::Ended, Stamp::from_millis(at)))));
         }
-        let mut ended = None;
-        if let Some((word, at)) = node.status.as_ref().and_then(|word| Some((word, word.at?))) {
-            let is_latest;
-            (is_latest, ended) = self.claim(&node, word, at, owner.file);
-            node.status = node.status.filter(|_| is_latest);
-        }
-        let sealed = node.sealed.take();
-        let Some((keys, mut facts)) = node.into_facts() else { return };
-        // Who waited for it tells its end later than it does itself.
-        facts.extend(ended.map(|at| (None, NodeFact::Clock(Clock::Ended, Stamp::from_millis(at)))));
         if !used.is_empty() {
             let used = used.iter().map(|used| self.pricer.report(used)).collect();
             facts.push((None, self.used(owner, used)));
         }
         facts.extend(sealed.map(|sealed| (None, self.used_sealed(owner, sealed))));
-        if !facts.is_empty() {
-            let about = About::Several(keys, facts);
-            batch.facts.push(Fact { source: self.source, at: None, about });
+        if facts.is_empty() {
+            return;
         }
+        // What is concluded of a trail follows what it said of itself.
+        if let Some(About::Several(same, before)) = batch.facts.last_mut().map(|fact| &mut fact.about)
+            && *same == keys
+        {
+            before.append(&mut facts);
+            return;
+        }
+        let about = About::Several(keys, facts);
+        batch.facts.push(Fact { source: self.source, at: None, about });
     }
 
     /// Says what each message used, and who sent it.
@@ -187,10 +198,10 @@ impl Teller {
     }
 
     /// Returns whether a state is news, not older than what was told before, and since when it is over if it is.
-    fn claim(&mut self, node: &Folded, word: &Word, at: i64, by: usize) -> (bool, Option<i64>) {
-        let is_end = !meaning(self.kind, word.field(), &word.word).is_live();
+    fn claim(&mut self, keys: &Keys, report: &StatusReport, at: i64, by: usize) -> (bool, Option<i64>) {
+        let is_end = !meaning(self.kind, report.field, &report.word).is_live();
         let mut this = Claim { at, is_end, ended: at, by };
-        let told = node.keys.iter().filter_map(|key| self.claims.get(key)).max().copied();
+        let told = keys.iter().filter_map(|key| self.claims.get(key)).max().copied();
         let is_latest = told.is_none_or(|told| {
             (this.at, this.is_end) >= (told.at, told.is_end) || (this.at, by) == (told.at, told.by)
         });
@@ -202,7 +213,7 @@ impl Teller {
                 Claim { ended, ..told }
             };
         }
-        for key in &node.keys {
+        for key in keys.iter() {
             self.claims.insert(key.clone(), this);
         }
         (is_latest, this.is_end.then_some(this.ended))

@@ -1,9 +1,10 @@
 //! Where a tool's files are: found by walking its folders once, then by looking only at folders that changed. What
 //! was in a folder when the index was written is in it still if its time is the same.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -72,14 +73,13 @@ impl Walk {
             self.before.insert(path.as_os_str().to_owned(), known);
         }
         for (path, _) in folders {
-            if let Some(above) = path.parent().and_then(|above| self.before.get_mut(above.as_os_str())) {
+            if let Some(above) = above(path.as_os_str()).and_then(|above| self.before.get_mut(above)) {
                 above.below.push(path);
             }
         }
-        for path in trails.map(Path::new) {
-            let folder = path.parent().and_then(|folder| self.before.get_mut(folder.as_os_str()));
-            if let Some(folder) = folder {
-                folder.trails.push(path.to_owned());
+        for path in trails {
+            if let Some(folder) = above(path).and_then(|folder| self.before.get_mut(folder)) {
+                folder.trails.push(path.into());
             }
         }
     }
@@ -198,18 +198,25 @@ impl Walk {
 
     /// Notes when something happened in a folder, and so in those above it.
     fn happened(&mut self, tops: &[PathBuf], folder: &Path, at: i64) {
-        for folder in folder.ancestors() {
-            match self.newest.get_mut(folder.as_os_str()) {
+        for folder in std::iter::successors(Some(folder.as_os_str()), |folder| above(folder)) {
+            match self.newest.get_mut(folder) {
                 // Those above have seen it too.
                 Some(newest) if *newest >= at => return,
                 Some(newest) => *newest = at,
                 None => drop(self.newest.insert(folder.into(), at)),
             }
-            if tops.iter().any(|top| top == folder) {
+            if tops.iter().any(|top| top.as_os_str() == folder) {
                 return;
             }
         }
     }
+}
+
+/// Returns the folder that a path is in, byte by byte: to take a path apart costs more than all that is asked of it.
+fn above(path: &OsStr) -> Option<&OsStr> {
+    let bytes = path.as_bytes();
+    let slash = memchr::memrchr(b'/', bytes).filter(|slash| *slash > 0)?;
+    bytes.get(..slash).map(OsStr::from_bytes)
 }
 
 /// What is in a folder, but for its trails.

@@ -32,17 +32,6 @@ impl Fold {
 
     /// Reads it from bytes; `None` where they are no fold.
     pub fn unpack(bytes: &Bytes, texts: &mut Texts) -> Option<Self> {
-        let mut fold = Self::unpack_sealed(bytes, texts)?;
-        for node in &mut fold.nodes {
-            if let Some(sealed) = node.sealed.take() {
-                node.used = sealed.used(texts)?;
-            }
-        }
-        Some(fold)
-    }
-
-    /// The same, only to be told: messages stay packed where that is enough.
-    pub fn unpack_sealed(bytes: &Bytes, texts: &mut Texts) -> Option<Self> {
         let mut from = Unpacker::new(bytes, texts);
         let nodes = from.list(|from| Folded::unpack(from, bytes))?;
         from.is_done().then_some(Self { nodes })
@@ -72,7 +61,7 @@ impl Folded {
     fn unpack(from: &mut Unpacker<'_>, whole: &Bytes) -> Option<Self> {
         let mut node = Self {
             keys: from.list(unpack_key)?,
-            kind: from.maybe(|from| KINDS.get(usize::try_from(from.number()?).ok()?).copied())?,
+            kind: from.maybe(unpack_kind)?,
             under: from.list(unpack_key)?,
             who: from.maybe(Who::unpack)?.map(Box::new),
             clocks: from.list(|from| Some((u8::try_from(from.number()?).ok()?, from.signed()?)))?,
@@ -85,12 +74,11 @@ impl Folded {
             sign: from.maybe(Unpacker::signed)?,
             context: from.maybe(unpack_json)?,
             used: Vec::new(),
-            sealed: None,
         };
-        match messages::unpack(from, whole)? {
-            Form::Plain(used) => node.used = used,
-            Form::Sealed(packed) => node.sealed = Some(packed),
-        }
+        node.used = match messages::unpack(from, whole)? {
+            Form::Plain(used) => used,
+            Form::Sealed(packed) => packed.used(from.texts())?,
+        };
         Some(node)
     }
 }
@@ -107,7 +95,7 @@ impl Who {
         to.maybe(self.workspace.as_deref(), Packer::text);
     }
 
-    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+    pub(super) fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
         let small = |from: &mut Unpacker<'_>| u32::try_from(from.number()?).ok();
         Some(Self {
             title: from.maybe(|from| Some(from.text()?.into()))?,
@@ -131,7 +119,7 @@ impl Word {
         to.maybe(self.at, Packer::signed);
     }
 
-    fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
+    pub(super) fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
         Some(Self {
             field: u8::try_from(from.number()?).ok()?,
             word: from.text()?.into(),
@@ -139,6 +127,10 @@ impl Word {
             at: from.maybe(Unpacker::signed)?,
         })
     }
+}
+
+pub(super) fn unpack_kind(from: &mut Unpacker<'_>) -> Option<NodeKind> {
+    KINDS.get(usize::try_from(from.number()?).ok()?).copied()
 }
 
 fn pack_key(to: &mut Packer, key: &NodeKey) {
@@ -164,11 +156,11 @@ fn pack_key(to: &mut Packer, key: &NodeKey) {
     }
 }
 
-fn unpack_key(from: &mut Unpacker<'_>) -> Option<NodeKey> {
+pub(super) fn unpack_key(from: &mut Unpacker<'_>) -> Option<NodeKey> {
     match from.number()? {
         0 => unpack_json(from),
-        1 => Some(NodeKey::CliSession(from.same()?, from.text()?.into())),
-        2 => Some(NodeKey::CliAgent(from.same()?, from.text()?.into())),
+        1 => Some(NodeKey::CliSession(from.same()?, from.id()?)),
+        2 => Some(NodeKey::CliAgent(from.same()?, from.id()?)),
         3 => Some(NodeKey::ToolUse(from.text()?.into())),
         _ => None,
     }
@@ -182,7 +174,7 @@ fn pack_outcome(to: &mut Packer, outcome: &Outcome) {
     to.maybe(Some(outcome).filter(|_| !is_plain), pack_json);
 }
 
-fn unpack_outcome(from: &mut Unpacker<'_>) -> Option<Outcome> {
+pub(super) fn unpack_outcome(from: &mut Unpacker<'_>) -> Option<Outcome> {
     let summary = from.maybe(|from| Some(from.text()?.into()))?;
     let whole = from.maybe(unpack_json)?;
     Some(whole.unwrap_or(Outcome { summary, ..Outcome::default() }))
@@ -193,7 +185,7 @@ fn pack_json<T: Serialize>(to: &mut Packer, what: &T) {
     to.bytes(&serde_json::to_vec(what).unwrap_or_default());
 }
 
-fn unpack_json<T: DeserializeOwned>(from: &mut Unpacker<'_>) -> Option<T> {
+pub(super) fn unpack_json<T: DeserializeOwned>(from: &mut Unpacker<'_>) -> Option<T> {
     serde_json::from_slice(from.bytes()?).ok()
 }
 
@@ -267,14 +259,16 @@ mod tests {
             let fold = fold(number, &text);
             let mut pricer = Pricer::new(Prices::built_in().into());
             let told: Vec<UsageReport> = fold.nodes[0].used.iter().map(|used| pricer.report(used)).collect();
-            let sealed = Fold::unpack_sealed(&fold.pack(&mut pricer), &mut Texts::default()).unwrap();
-            let sealed = sealed.nodes[0].sealed.clone().unwrap();
+            let sealed = Fold::told(&fold.pack(&mut pricer), &mut Texts::default()).unwrap();
+            let sealed = sealed[0].sealed.clone().unwrap();
             prop_assert_eq!(sealed.open(), told.clone());
             let ids: Vec<&str> = told.iter().filter_map(|report| report.id.as_deref()).collect();
             prop_assert_eq!(sealed.ids().collect::<Vec<_>>(), ids.clone());
             prop_assert_eq!(sealed.marks().collect::<Vec<_>>(), ids.into_iter().map(mark).collect::<Vec<_>>());
             let mut sum = Spend::default();
-            told.iter().for_each(|report| sum.add(&report.spend()));
+            for report in &told {
+                sum.add(&report.spend());
+            }
             prop_assert_eq!((sealed.count(), sealed.spend()), (2, sum));
         }
 
@@ -282,6 +276,15 @@ mod tests {
         fn a_fold_is_the_same_after_it_was_packed(number: u64, text: String) {
             let fold = fold(number, &text);
             prop_assert_eq!(Fold::unpack(&packed(&fold), &mut Texts::default()), Some(fold));
+        }
+
+        #[test]
+        fn facts_straight_from_the_bytes_are_those_of_the_fold(number: u64, text: String) {
+            let fold = fold(number, &text);
+            let told = Fold::told(&packed(&fold), &mut Texts::default()).unwrap();
+            let told: Vec<_> = told.into_iter().map(|told| (told.keys, told.facts)).collect();
+            let nodes = fold.nodes.into_iter().filter_map(Folded::into_told);
+            prop_assert_eq!(told, nodes.map(|told| (told.keys, told.facts)).collect::<Vec<_>>());
         }
 
         #[test]
@@ -295,8 +298,8 @@ mod tests {
             bytes[at.index(whole.len())] ^= bits;
             let bytes = Bytes::from(bytes);
             let _ = Fold::unpack(&bytes, &mut Texts::default());
-            let sealed = Fold::unpack_sealed(&bytes, &mut Texts::default()).unwrap_or_default();
-            for messages in sealed.nodes.iter().filter_map(|node| node.sealed.as_ref()) {
+            let told = Fold::told(&bytes, &mut Texts::default()).unwrap_or_default();
+            for messages in told.iter().filter_map(|told| told.sealed.as_ref()) {
                 let _ = (messages.marks().count(), messages.ids().count(), messages.open());
             }
         }
