@@ -118,6 +118,8 @@ pub struct Description {
     pub workspace: Option<String>,
     /// The command of the delegation guide, such as `implement`.
     pub command: Option<String>,
+    /// Whether another node speaks: what it is called is then as it says itself, whichever comes first.
+    pub is_hearsay: bool,
 }
 
 /// A status word, where it stood, and what was said with it.

@@ -3,7 +3,9 @@
 use insta::assert_snapshot;
 use quarterdeck::agent::codex::{Conversation, Rollout, key};
 use quarterdeck::agent::trail::Said;
+use quarterdeck::model::Model;
 use quarterdeck::model::key::SourceKind;
+use quarterdeck::model::node::Node;
 
 use crate::{assert_began, bytes, model, own, read, shown_tree, talk};
 
@@ -36,11 +38,18 @@ fn threads_hang_under_their_parents_at_their_true_depth() {
 }
 
 #[test]
-fn the_order_of_the_files_changes_nothing_of_what_was_spent() {
+fn the_order_of_the_files_changes_nothing_of_what_was_spent_or_what_they_are_called() {
     let forward = model(SourceKind::Codex, said(&FILES));
     let mut files = FILES;
     files.reverse();
     let backward = model(SourceKind::Codex, said(&files));
+    let called = |model: &Model| {
+        let node = |node: &Node| (node.keys.clone(), node.title.clone(), node.agent.clone());
+        let mut called: Vec<_> = model.nodes().map(|(_, one)| node(one)).collect();
+        called.sort();
+        called
+    };
+    assert_eq!(called(&forward), called(&backward));
     for thread in [ROOT, OLD, OLD_FORK] {
         assert_eq!(own(&forward, &key(thread)), own(&backward, &key(thread)), "{thread}");
     }

@@ -357,6 +357,7 @@ impl Voice<'_> {
             agent,
             provider,
             path,
+            is_hearsay: true,
             ..Description::default()
         })));
     }

@@ -24,7 +24,7 @@ impl Model {
     }
 
     pub(super) fn describe(&mut self, ix: NodeIx, mut told: Description, by: Told, delta: &mut Delta) {
-        if self.may_only_add(ix, by)
+        if (told.is_hearsay || self.may_only_add(ix, by))
             && let Some(node) = self.get(ix)
         {
             told.title = told.title.filter(|_| node.title.is_none());

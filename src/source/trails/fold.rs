@@ -66,6 +66,7 @@ struct Who {
     index: Option<u32>,
     depth: Option<u32>,
     workspace: Option<String>,
+    is_hearsay: bool,
 }
 
 /// A status word and when it was said.
@@ -367,6 +368,8 @@ impl Who {
         set(&mut self.index, later.index);
         set(&mut self.depth, later.depth);
         set(&mut self.workspace, later.workspace);
+        // A file that speaks of itself speaks of no other node by the same keys.
+        self.is_hearsay |= later.is_hearsay;
     }
 }
 
@@ -382,6 +385,7 @@ impl From<Description> for Who {
             index: told.index,
             depth: told.depth,
             workspace: told.workspace,
+            is_hearsay: told.is_hearsay,
         }
     }
 }
@@ -398,6 +402,7 @@ impl From<Who> for Description {
             index: who.index,
             depth: who.depth,
             workspace: who.workspace,
+            is_hearsay: who.is_hearsay,
             ..Self::default()
         }
     }

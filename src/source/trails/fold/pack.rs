@@ -93,6 +93,7 @@ impl Who {
         to.maybe(self.index, |to, index| to.number(index.into()));
         to.maybe(self.depth, |to, depth| to.number(depth.into()));
         to.maybe(self.workspace.as_deref(), Packer::text);
+        to.number(u64::from(self.is_hearsay));
     }
 
     pub(super) fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
@@ -107,6 +108,7 @@ impl Who {
             index: from.maybe(small)?,
             depth: from.maybe(small)?,
             workspace: from.maybe(|from| Some(from.text()?.into()))?,
+            is_hearsay: from.number()? != 0,
         })
     }
 }
@@ -218,6 +220,7 @@ mod tests {
             provider: Some("tool".into()),
             model_effective: Some(text.into()),
             depth: Some(3),
+            is_hearsay: number % 2 == 1,
             ..Description::default()
         };
         let used = |model: &str| UsageReport {
