@@ -154,6 +154,7 @@ fn description(record: &mut Record) -> Description {
         max_attempts: record.max_attempts,
         workspace: record.workspace.take().map(Into::into),
         command: record.command.take().map(Into::into),
+        is_hearsay: false,
     }
 }
 
