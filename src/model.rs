@@ -35,6 +35,7 @@ pub mod rollup;
 pub mod running;
 pub mod sealed;
 pub mod secrets;
+pub mod spent;
 pub mod status;
 pub mod text;
 pub mod time;

@@ -4,7 +4,6 @@
 //! small. Nodes are changed by `apply` only.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,7 +11,7 @@ use serde_json::Value;
 use super::arena::NodeIx;
 pub use super::attempt::Attempt;
 use super::event::payload::{Budget, Progress};
-use super::fact::{Scope, UsageReport};
+use super::fact::UsageReport;
 use super::handoff::{Decision, Handoff, Outcome};
 use super::id::{CommandId, QuestionId, Seq, SessionId, SubtaskId, TaskId};
 use super::key::{NodeKey, SourceId};
@@ -21,10 +20,12 @@ use super::returned::Returned;
 use super::rollup::Rollup;
 pub use super::running::Running;
 use super::sealed::Sealed;
+pub use super::spent::Spent;
+pub(super) use super::spent::Sums;
 use super::status::Status;
 use super::text;
 use super::time::Stamp;
-use super::usage::{Context, Spend, Tokens, Usd};
+use super::usage::{Context, Spend};
 use super::worktree::WorkTree;
 
 /// What a node is. The order is that of belief: where sources differ, the greater kind stands.
@@ -189,74 +190,6 @@ pub struct Clocks {
     pub(super) may_sleep_by: Option<SourceId>,
     /// The next instant for which the model has an alarm.
     pub(super) alarm: Option<Stamp>,
-}
-
-/// A message that was paid for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spent {
-    pub id: Option<Arc<str>>,
-    /// Whether it stands for a whole session, and counts only while no message is known.
-    pub is_total: bool,
-    pub model: Option<Name>,
-    pub tokens: Tokens,
-    pub cost: Option<Usd>,
-    /// Whether the cost is computed from a table of prices; else it is the tool's own figure.
-    pub by_table: bool,
-}
-
-impl Spent {
-    /// Makes it of a report, with the name of its model as `name` has it.
-    pub(super) fn of(report: UsageReport, name: impl FnOnce(&str) -> Name) -> Self {
-        Self {
-            id: report.id,
-            is_total: report.scope == Scope::Total,
-            model: report.model.as_deref().map(name),
-            tokens: report.tokens,
-            cost: report.cost,
-            by_table: report.by_table,
-        }
-    }
-
-    fn spend(&self) -> Spend {
-        let spend = Spend::message(self.tokens, self.cost);
-        if self.by_table { spend.by_table() } else { spend }
-    }
-}
-
-/// What the entries of `spent` add up to.
-#[derive(Debug, Default, Clone, PartialEq)]
-pub(super) struct Sums {
-    pub messages: Spend,
-    /// Boxed: only foreign sources tell totals.
-    pub totals: Option<Box<Spend>>,
-}
-
-impl Sums {
-    pub(super) fn add(&mut self, entry: &Spent) {
-        let spend = entry.spend();
-        if entry.is_total {
-            self.totals.get_or_insert_default().add(&spend);
-        } else {
-            self.messages.add(&spend);
-        }
-    }
-
-    pub(super) fn add_sealed(&mut self, sealed: &Sealed) {
-        self.messages.add(&sealed.0.spend());
-    }
-
-    pub(super) fn subtract_sealed(&mut self, sealed: &Sealed) {
-        self.messages.subtract(&sealed.0.spend());
-    }
-
-    pub(super) fn subtract(&mut self, entry: &Spent) {
-        let spend = entry.spend();
-        if entry.is_total {
-            self.totals.get_or_insert_default().subtract(&spend);
-        } else {
-            self.messages.subtract(&spend);
-        }
-    }
 }
 
 /// Something for the timeline.
