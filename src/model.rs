@@ -8,6 +8,7 @@ mod advance;
 pub mod anomaly;
 mod apply;
 mod arena;
+pub mod attempt;
 mod audit;
 pub mod budget;
 pub mod command;

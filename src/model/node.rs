@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::arena::NodeIx;
+pub use super::attempt::Attempt;
 use super::event::payload::{Budget, Progress};
 use super::handoff::{Decision, Handoff, Outcome};
 use super::id::{CommandId, QuestionId, Seq, SessionId, SubtaskId, TaskId};
@@ -70,6 +71,9 @@ pub struct Node {
     pub(super) children: Vec<NodeIx>,
     /// Who spoke of it first.
     pub(super) first_source: SourceId,
+    /// Who else did. Mostly nobody: then it takes no room outside the node, and little in it.
+    #[expect(clippy::box_collection, reason = "a third of the room where there is none")]
+    pub(super) other_sources: Option<Box<Vec<SourceId>>>,
     /// When it came into the model, as a count: the order of siblings without an index.
     pub(super) born: u32,
     /// Its place among its siblings, where told.
@@ -126,8 +130,6 @@ pub struct More {
     pub receipts: Vec<CommandId>,
     /// How the steps of a delegation go together.
     pub pattern: Option<Name>,
-    /// Who else than the first spoke of it.
-    pub(super) other_sources: Vec<SourceId>,
     /// How long it may be silent, in milliseconds, as others say than the one who is believed.
     pub(super) other_patience: Vec<(SourceId, u64)>,
 }
@@ -183,62 +185,6 @@ pub struct Clocks {
     pub(super) may_sleep_by: Option<SourceId>,
     /// The next instant for which the model has an alarm.
     pub(super) alarm: Option<Stamp>,
-}
-
-/// One attempt of a subtask: one session.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Attempt {
-    pub attempt: u32,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<SessionId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub agent: Option<Name>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<Name>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub intended_at: Option<Stamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub started_at: Option<Stamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ended_at: Option<Stamp>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pid: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pid_start: Option<u64>,
-    /// Seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub exit_code: Option<i32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub signal: Option<i32>,
-    /// Why its session was lost or ended, where that was said.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<Box<str>>,
-}
-
-impl Attempt {
-    /// Fills in what `later` tells.
-    pub(super) fn update(&mut self, later: Self) {
-        fn set<T>(mine: &mut Option<T>, told: Option<T>) {
-            if told.is_some() {
-                *mine = told;
-            }
-        }
-        set(&mut self.session_id, later.session_id);
-        set(&mut self.agent, later.agent);
-        set(&mut self.model, later.model);
-        set(&mut self.intended_at, later.intended_at);
-        set(&mut self.started_at, later.started_at);
-        set(&mut self.ended_at, later.ended_at);
-        set(&mut self.pid, later.pid);
-        set(&mut self.pid_start, later.pid_start);
-        set(&mut self.timeout, later.timeout);
-        set(&mut self.exit_code, later.exit_code);
-        set(&mut self.signal, later.signal);
-        set(&mut self.reason, later.reason);
-    }
 }
 
 /// A message that was paid for.
@@ -329,6 +275,7 @@ impl Node {
             parent_by: None,
             children: Vec::new(),
             first_source: source,
+            other_sources: None,
             born,
             index: None,
             title: None,
@@ -445,13 +392,13 @@ impl Node {
     }
 
     fn other_sources(&self) -> &[SourceId] {
-        self.more().map(|more| more.other_sources.as_slice()).unwrap_or_default()
+        self.other_sources.as_deref().map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Notes that a source spoke of this node.
     pub(super) fn heard_of(&mut self, source: SourceId) {
         if self.first_source != source && !self.other_sources().contains(&source) {
-            push_tight(&mut self.more_mut().other_sources, source);
+            push_tight(self.other_sources.get_or_insert_default(), source);
         }
     }
 
