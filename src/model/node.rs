@@ -75,6 +75,9 @@ pub struct Node {
     pub(super) children: Vec<NodeIx>,
     /// Who spoke of it first.
     pub(super) first_source: SourceId,
+    /// Who else did. Mostly nobody: then it takes no room outside the node, and little in it.
+    #[expect(clippy::box_collection, reason = "a third of the room where there is none")]
+    pub(super) other_sources: Option<Box<Vec<SourceId>>>,
     /// When it came into the model, as a count: the order of siblings without an index.
     pub(super) born: u32,
     /// Its place among its siblings, where told.
@@ -133,8 +136,6 @@ pub struct More {
     pub receipts: Vec<CommandId>,
     /// How the steps of a delegation go together.
     pub pattern: Option<Name>,
-    /// Who else than the first spoke of it.
-    pub(super) other_sources: Vec<SourceId>,
     /// How long it may be silent, in milliseconds, as others say than the one who is believed.
     pub(super) other_patience: Vec<(SourceId, u64)>,
 }
@@ -232,6 +233,7 @@ impl Node {
             parent_by: None,
             children: Vec::new(),
             first_source: source,
+            other_sources: None,
             born,
             index: None,
             title: None,
@@ -360,16 +362,14 @@ impl Node {
     }
 
     fn other_sources(&self) -> &[SourceId] {
-        self.more().map(|more| more.other_sources.as_slice()).unwrap_or_default()
+        self.other_sources.as_deref().map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Notes that a source spoke of this node; returns whether that is news.
-    pub(super) fn heard_of(&mut self, source: SourceId) -> bool {
-        let is_new = self.first_source != source && !self.other_sources().contains(&source);
-        if is_new {
-            push_tight(&mut self.more_mut().other_sources, source);
+    /// Notes that a source spoke of this node.
+    pub(super) fn heard_of(&mut self, source: SourceId) {
+        if self.first_source != source && !self.other_sources().contains(&source) {
+            push_tight(self.other_sources.get_or_insert_default(), source);
         }
-        is_new
     }
 
     /// Returns the claims that say something else than the state in force.

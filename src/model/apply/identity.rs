@@ -29,8 +29,8 @@ impl Model {
         if let Some(process) = process {
             self.run_as(ix, process, delta);
         }
-        if self.nodes.get_mut(ix).is_some_and(|node| node.heard_of(told.by)) {
-            delta.touch(ix);
+        if let Some(node) = self.nodes.get_mut(ix) {
+            node.heard_of(told.by);
         }
         ix
     }

@@ -79,6 +79,9 @@ impl Model {
         node.keys.extend(gone.keys);
         node.name_by_id();
         node.heard_of(gone.first_source);
+        for source in gone.other_sources.into_iter().flat_map(|others| *others) {
+            node.heard_of(source);
+        }
         node.attempt = node.attempt.max(gone.attempt);
         node.kind = node.kind.max(gone.kind);
         fill(&mut node.title, gone.title);
@@ -102,10 +105,7 @@ impl Model {
             }
         }
         absorb_clocks(&mut node.clocks, &gone.clocks);
-        if let Some(mut more) = gone.more {
-            for source in std::mem::take(&mut more.other_sources) {
-                node.heard_of(source);
-            }
+        if let Some(more) = gone.more {
             absorb_more(node.more_mut(), *more);
         }
     }

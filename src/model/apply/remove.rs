@@ -32,13 +32,9 @@ impl Model {
         node.claims.retain(|claim| claim.source != source);
         let lost_claim = node.claims.len() != claims;
         let is_first = node.first_source == source;
-        let next = node.more.as_mut().and_then(|more| {
-            let count = more.other_sources.len();
-            more.other_sources.retain(|other| *other != source);
-            if is_first || more.other_sources.len() != count {
-                delta.touch(ix);
-            }
-            (is_first && !more.other_sources.is_empty()).then(|| more.other_sources.remove(0))
+        let next = node.other_sources.as_mut().and_then(|others| {
+            others.retain(|other| *other != source);
+            (is_first && !others.is_empty()).then(|| others.remove(0))
         });
         node.first_source = next.unwrap_or(node.first_source);
         let known = if is_first && next.is_none() { Known::ByNobody } else { Known::ByOthers };
