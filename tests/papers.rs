@@ -3,12 +3,7 @@
 //!
 //! Command lines are checked where the command line is: `src/cli/papers.rs`. Routes: `tests/serve/documents.rs`.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test that cannot read the documents has failed"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot read the documents has failed")]
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -60,13 +60,11 @@ impl Squeeze {
         let before = self.place;
         self.place = match (self.place, byte) {
             (Place::Outside, b'"') => Place::Inside,
-            (Place::Outside, _) => Place::Outside,
-            (Place::Inside | Place::Half | Place::Beyond, b'"') => Place::Outside,
+            (Place::Outside, _) | (Place::Inside | Place::Half | Place::Beyond, b'"') => Place::Outside,
             (Place::Inside, _) if self.kept >= KEPT && is_start(byte) => beyond(byte),
             (Place::Inside | Place::Half, b'\\') => Place::Escape,
-            (Place::Inside | Place::Half, _) => Place::Inside,
             (Place::Escape, b'u') => Place::Code(0, 0),
-            (Place::Escape, _) => Place::Inside,
+            (Place::Inside | Place::Half | Place::Escape, _) => Place::Inside,
             (Place::Code(digits, value), _) => {
                 let value = value << 4 | char::from(byte).to_digit(16).unwrap_or(0);
                 match digits {

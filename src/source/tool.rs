@@ -3,7 +3,7 @@
 //! A tool is a list of patterns and a pure function. All else, from half-written files to telling only what
 //! differs, is the same for all of them.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::feed::Batch;
@@ -57,7 +57,7 @@ impl Folder {
     }
 
     /// Returns whether any of these paths is in it, or is it.
-    pub fn has_any(&self, paths: &HashSet<PathBuf>) -> bool {
+    pub fn has_any(&self, paths: &BTreeSet<PathBuf>) -> bool {
         paths.iter().any(|path| path.starts_with(self.shelf.root()))
     }
 

@@ -5,7 +5,7 @@
 //! Folders are watched, not files: a watch on a file goes dead when the file is replaced. Where the system
 //! tells of no appends that way (kqueue), the growing files are watched too.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -23,7 +23,8 @@ const REMEMBERED: usize = 1024;
 /// Where something changed since it was last asked.
 #[derive(Debug, Default)]
 pub struct Rung {
-    pub paths: HashSet<PathBuf>,
+    /// In order: what rang together is always read in the same one.
+    pub paths: BTreeSet<PathBuf>,
     /// Whether anything else may have changed too.
     pub anywhere: bool,
 }
@@ -103,7 +104,7 @@ impl Watch {
     /// Watches exactly these paths: new ones are added, others dropped, replaced ones watched anew.
     pub fn want(&mut self, paths: &[PathBuf]) {
         let Some(watcher) = &mut self.watcher else { return };
-        let wanted: HashSet<&PathBuf> = paths.iter().collect();
+        let wanted: BTreeSet<&PathBuf> = paths.iter().collect();
         self.watched.retain(|path, inode| {
             let keep = wanted.contains(path) && inode_of(path) == Some(*inode);
             if !keep {
