@@ -18,7 +18,7 @@ pub fn line(text: &str) -> Box<str> {
     without_secrets(text, LINE_LIMIT, false)
 }
 
-/// As [`line`], of a text that may be kept: nearly always that is done without a copy.
+/// As [`line()`], of a text that may be kept: nearly always that is done without a copy.
 pub fn line_of(text: impl Into<String>) -> Box<str> {
     let text = text.into();
     let is_clean = text.len() <= LINE_LIMIT && is_plain(&text) && !secrets::are_in(&text);

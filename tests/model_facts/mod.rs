@@ -199,7 +199,7 @@ struct Kept(Vec<UsageReport>);
 
 impl Messages for Kept {
     fn count(&self) -> u32 {
-        self.0.len().try_into().unwrap()
+        u32::try_from(self.0.len()).unwrap_or(u32::MAX)
     }
 
     fn spend(&self) -> Spend {
