@@ -50,11 +50,7 @@ impl<'a> Skim<'a> {
             return Some(());
         }
         loop {
-            let Raw(name) = self.raw()?;
-            let name = name.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
-            self.space();
-            self.expect(b':')?;
-            self.space();
+            let name = self.name()?;
             each(name, self)?;
             if !self.goes_on(b'}')? {
                 self.leave();
@@ -79,6 +75,18 @@ impl<'a> Skim<'a> {
                 return Some(());
             }
         }
+    }
+
+    /// Reads a name and what stands between it and its value.
+    fn name(&mut self) -> Option<&'a [u8]> {
+        self.rest.first().filter(|first| **first == b'"')?;
+        let end = end_of_text(self.rest)?;
+        let (name, rest) = self.rest.split_at_checked(end)?;
+        self.rest = rest;
+        self.space();
+        self.expect(b':')?;
+        self.space();
+        name.get(1..end - 1)
     }
 
     /// Reads a text; of another value nothing.
@@ -166,18 +174,33 @@ impl<'a> Raw<'a> {
         self.0.first() == Some(&b'"')
     }
 
+    /// Returns what stands between the quotes of a text.
+    fn inner(self) -> Option<&'a [u8]> {
+        self.0.strip_prefix(b"\"")?.strip_suffix(b"\"")
+    }
+
     /// Returns the text, if it is one.
     pub fn text(self) -> Option<Cow<'a, str>> {
-        let inner = self.0.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+        let inner = self.inner()?;
         if memchr::memchr(b'\\', inner).is_none() {
             return str::from_utf8(inner).ok().map(Cow::Borrowed);
         }
         serde_json::from_slice(self.0).ok().map(Cow::Owned)
     }
 
+    /// Returns the bytes of a text, to be compared with a word of a protocol; of another value nothing.
+    pub fn word(self) -> Cow<'a, [u8]> {
+        match self.inner() {
+            Some(inner) if memchr::memchr(b'\\', inner).is_none() => Cow::Borrowed(inner),
+            Some(_) | None => Cow::Owned(self.text().unwrap_or_default().into_owned().into_bytes()),
+        }
+    }
+
     /// Returns the number, if it counts something.
     pub fn count(self) -> Option<u64> {
-        str::from_utf8(self.0).ok()?.parse().ok()
+        let digit = |byte: &u8| Some(byte.wrapping_sub(b'0')).filter(|digit| *digit < 10).map(u64::from);
+        let add = |number: u64, byte| number.checked_mul(10)?.checked_add(digit(byte)?);
+        self.0.iter().try_fold(0, add).filter(|_| !self.0.is_empty())
     }
 
     /// Returns whether it is `true`.
@@ -201,13 +224,20 @@ fn end_of(text: &[u8]) -> Option<usize> {
         b'"' => end_of_text(text),
         b'{' | b'[' => end_of_nested(text),
         b',' | b':' | b'}' | b']' => None,
-        _ => Some(text.iter().position(|byte| is_after_word(*byte)).unwrap_or(text.len())),
+        _ => Some(text.iter().position(|byte| AFTER_WORD[usize::from(*byte)]).unwrap_or(text.len())),
     }
 }
 
-fn is_after_word(byte: u8) -> bool {
-    matches!(byte, b',' | b':' | b'}' | b']' | b'"' | b' ' | b'\t' | b'\r' | b'\n')
-}
+/// Which bytes end a number, `true`, `false` or `null`.
+const AFTER_WORD: [bool; 256] = {
+    let (mut ends, mut at) = ([false; 256], 0);
+    let those = b",:}]\" \t\r\n";
+    while at < those.len() {
+        ends[those[at] as usize] = true;
+        at += 1;
+    }
+    ends
+};
 
 /// Returns where an object or a list ends: where as many were closed as were opened.
 fn end_of_nested(text: &[u8]) -> Option<usize> {
@@ -231,34 +261,36 @@ fn end_of_nested(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns where a text ends: after the first quote that is not escaped.
+/// Returns where a text ends: after the first quote that is not escaped. Most have nothing escaped at their end.
+#[inline]
 fn end_of_text(text: &[u8]) -> Option<usize> {
-    let mut at = 1;
+    let before = next_quote(text.get(1..)?)?;
+    if text.get(before) == Some(&b'\\') { end_of_escaped(text, before + 1) } else { Some(before + 2) }
+}
+
+/// Returns where a text ends that has a backslash before the quote that is at `at`.
+fn end_of_escaped(text: &[u8], mut at: usize) -> Option<usize> {
     loop {
-        at += next_quote(text.get(at..)?)?;
         // Every second backslash before it is itself escaped.
-        let before = text.get(1..at)?;
-        let escapes = before.iter().rev().take_while(|byte| **byte == b'\\').count();
+        let escapes = text.get(1..at)?.iter().rev().take_while(|byte| **byte == b'\\').count();
         at += 1;
         if escapes % 2 == 0 {
             return Some(at);
         }
+        at += next_quote(text.get(at..)?)?;
     }
 }
 
 /// Returns where the next quote is: the first bytes are looked at as words, which costs less than to call a search.
+#[inline]
 fn next_quote(text: &[u8]) -> Option<usize> {
-    let mut from = 0;
-    while from < SHORT {
-        let Some(word) = text.get(from..).and_then(<[u8]>::first_chunk) else {
-            return text.get(from..)?.iter().position(|byte| *byte == b'"').map(|at| from + at);
-        };
+    let Some(begin) = text.first_chunk::<SHORT>() else { return memchr::memchr(b'"', text) };
+    for (nth, word) in begin.as_chunks().0.iter().enumerate() {
         if let Some(at) = quote_in(u64::from_le_bytes(*word)) {
-            return Some(from + at);
+            return Some(nth * WORD + at);
         }
-        from += WORD;
     }
-    memchr::memchr(b'"', text.get(from..)?).map(|at| from + at)
+    memchr::memchr(b'"', text.get(SHORT..)?).map(|at| SHORT + at)
 }
 
 /// Returns which byte of a word is the first quote.

@@ -1,17 +1,13 @@
 //! The lines of a transcript, as far as anything is made of them. Unknown fields and forms are passed over.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
-use memchr::memmem::Finder;
 use serde::Deserialize;
 
 use crate::agent::skim::{Raw, Skim};
 use crate::model::time::Stamp;
 use crate::model::usage::{Count, Tokens};
 
-/// Where a line says what it is, if it does so early.
-const HEAD: usize = 512;
 /// Lines that begin so are of no interest: copies of requests and prompts, and the tool's own notes.
 const NOISE: [&[u8]; 12] = [
     b"{\"type\":\"queue-operation\"",
@@ -27,15 +23,14 @@ const NOISE: [&[u8]; 12] = [
     b"{\"type\":\"progress\"",
     b"{\"type\":\"attachment\"",
 ];
-/// Lines in whose head one of these stands are of no interest either. Made once: to make a search costs more than it does.
-static MARKS: LazyLock<[Finder<'static>; 2]> =
-    LazyLock::new(|| ["\"attachment\":{", "\"type\":\"progress\""].map(Finder::new));
+/// A line that is of this kind is of no interest, wherever it says so.
+const PROGRESS: &[u8] = b"progress";
 
 /// One line.
 #[derive(Debug, Default, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a field of the file")]
 pub struct Record<'a> {
-    pub kind: Cow<'a, str>,
+    pub kind: Cow<'a, [u8]>,
     pub subtype: Option<Cow<'a, str>>,
     pub timestamp: Option<Cow<'a, str>>,
     // What is seldom asked for stays as it is written.
@@ -60,7 +55,7 @@ pub struct Record<'a> {
 pub struct Message<'a> {
     pub id: Option<Cow<'a, str>>,
     pub model: Option<Cow<'a, str>>,
-    pub stop_reason: Option<Cow<'a, str>>,
+    pub stop_reason: Option<Cow<'a, [u8]>>,
     pub content: Content<'a>,
     pub usage: Option<Usage>,
 }
@@ -77,13 +72,13 @@ pub enum Content<'a> {
 /// One block of a message.
 #[derive(Debug, Default, PartialEq)]
 pub struct Block<'a> {
-    pub kind: Cow<'a, str>,
+    pub kind: Cow<'a, [u8]>,
     pub text: Option<Cow<'a, str>>,
     pub thinking: Option<Raw<'a>>,
-    pub id: Option<Cow<'a, str>>,
-    pub name: Option<Cow<'a, str>>,
+    pub id: Option<Raw<'a>>,
+    pub name: Option<Raw<'a>>,
     pub input: Option<Raw<'a>>,
-    pub tool_use_id: Option<Cow<'a, str>>,
+    pub tool_use_id: Option<Raw<'a>>,
     pub is_error: Option<bool>,
     pub content: Option<Raw<'a>>,
 }
@@ -154,7 +149,7 @@ impl Usage {
 }
 
 impl<'a> Record<'a> {
-    /// Reads a line; `None` where it is no record. Of what is told twice the last counts.
+    /// Reads a line; `None` where it is no record, or one of no interest. Of what is told twice the last counts.
     pub fn read(bytes: &'a [u8]) -> Option<Self> {
         let mut line = Skim::new(bytes);
         if !line.is_object() {
@@ -167,7 +162,9 @@ impl<'a> Record<'a> {
 
     fn take(&mut self, name: &[u8], value: &mut Skim<'a>) -> Option<()> {
         match name {
-            b"type" => self.kind = value.text()?.unwrap_or_default(),
+            b"type" => self.kind = Some(value.raw()?.word()).filter(|kind| **kind != *PROGRESS)?,
+            // A copy of what was put before the model; it has no words of its own.
+            b"attachment" if value.is_object() => return None,
             b"subtype" => self.subtype = value.text()?,
             b"timestamp" => self.timestamp = value.text()?,
             b"sessionId" => self.session_id = Some(value.raw()?),
@@ -197,25 +194,20 @@ impl<'a> Record<'a> {
 
 /// Returns whether a line is of no interest, by its beginning alone.
 pub fn is_noise(bytes: &[u8]) -> bool {
-    if bytes.starts_with(b"{\"type\":") && NOISE.iter().any(|noise| bytes.starts_with(noise)) {
-        return true;
-    }
-    // Text that somebody wrote has its quotes escaped, so it cannot look like this.
-    let head = bytes.get(..HEAD).unwrap_or(bytes);
-    MARKS.iter().any(|mark| mark.find(head).is_some())
+    bytes.starts_with(b"{\"type\":") && NOISE.iter().any(|noise| bytes.starts_with(noise))
 }
 
 /// Returns when a line was written that is passed over otherwise.
 pub fn moment(bytes: &[u8]) -> Option<Stamp> {
-    let mut timestamp = None;
-    Skim::new(bytes).members(|name, value| {
+    let (mut line, mut timestamp) = (Skim::new(bytes), None);
+    line.members(|name, value| {
         let value = value.raw()?;
         if name == b"timestamp" {
             timestamp = value.text();
         }
         Some(())
     })?;
-    timestamp.as_deref().and_then(Stamp::parse)
+    timestamp.filter(|_| line.is_done()).as_deref().and_then(Stamp::parse)
 }
 
 /// Returns the text of a raw value: a string, or the texts of its blocks.
@@ -238,7 +230,9 @@ impl<'a> Message<'a> {
             match name {
                 b"id" => message.id = value.text()?,
                 b"model" => message.model = value.text()?,
-                b"stop_reason" => message.stop_reason = value.text()?,
+                b"stop_reason" => {
+                    message.stop_reason = Some(value.raw()?).filter(|why| why.is_text()).map(Raw::word)
+                }
                 b"content" => message.content = Content::read(value)?,
                 b"usage" => Usage::read(value, &mut message.usage)?,
                 _ => drop(value.raw()?),
@@ -271,13 +265,13 @@ impl<'a> Block<'a> {
         let Some(block) = to else { return from.raw().map(drop) };
         from.members(|name, value| {
             match name {
-                b"type" => block.kind = value.text()?.unwrap_or_default(),
+                b"type" => block.kind = value.raw()?.word(),
                 b"text" => block.text = value.text()?,
                 b"thinking" => block.thinking = Some(value.raw()?),
-                b"id" => block.id = value.text()?,
-                b"name" => block.name = value.text()?,
+                b"id" => block.id = Some(value.raw()?),
+                b"name" => block.name = Some(value.raw()?),
                 b"input" => block.input = Some(value.raw()?),
-                b"tool_use_id" => block.tool_use_id = value.text()?,
+                b"tool_use_id" => block.tool_use_id = Some(value.raw()?),
                 b"is_error" => block.is_error = value.raw()?.truth(),
                 b"content" => block.content = Some(value.raw()?),
                 _ => drop(value.raw()?),
@@ -333,5 +327,32 @@ impl OutputDetails {
             }
             Some(())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    const USAGE: &str = r#""usage":{"output_tokens":7}"#;
+
+    #[rstest]
+    #[case::a_name_like_a_copy(r#"{"attachment":{"path":"a.pdf"}}"#)]
+    #[case::a_word_like_a_note(r#"{"steps":[{"type":"progress"}]}"#)]
+    fn what_a_tool_is_given_hides_no_message(#[case] input: &str) {
+        let block = format!(r#"{{"type":"tool_use","id":"t1","name":"Send","input":{input}}}"#);
+        let line = format!(r#"{{"type":"assistant","message":{{"id":"m1","content":[{block}],{USAGE}}}}}"#);
+        assert!(!is_noise(line.as_bytes()));
+        let message = Record::read(line.as_bytes()).and_then(|record| record.message).unwrap();
+        assert_eq!(message.usage.unwrap().tokens().get(Count::Output), Some(7));
+    }
+
+    #[rstest]
+    #[case::a_copy_of_a_prompt(r#"{"parentUuid":"p","attachment":{"type":"prompt"},"type":"attachment"}"#)]
+    #[case::a_note_of_a_tool(r#"{"parentUuid":"p","data":{},"type":"progress"}"#)]
+    fn what_nobody_said_is_no_record(#[case] line: &str) {
+        assert_eq!(Record::read(line.as_bytes()), None);
     }
 }

@@ -155,7 +155,7 @@ impl Reader {
             Content::None => Vec::new(),
             Content::Text(text) => vec![text],
             Content::Blocks(blocks) => {
-                for block in blocks.iter().filter(|block| block.kind == "tool_result") {
+                for block in blocks.iter().filter(|block| *block.kind == *b"tool_result") {
                     self.state.turn = Turn::Open;
                     self.state.spawns.answer(block, record.tool_use_result, at, say);
                 }
@@ -215,7 +215,7 @@ impl Reader {
         self.ran_on(record, message, say);
         say.extend(used(self.keys(), record, message, self.state.model.as_ref(), at));
         let key = self.key.clone();
-        for block in blocks.iter().filter(|block| block.kind == "tool_use") {
+        for block in blocks.iter().filter(|block| *block.kind == *b"tool_use") {
             self.state.spawns.call(block, &key, at, say);
             say.push(Said::of(at, self.keys(), active(block)));
         }
@@ -274,15 +274,15 @@ impl Reader {
             say.push(Said::of(at, keys, status("running", None)));
             return;
         };
-        if record.kind == "assistant" && message.model.as_deref() != Some(SYNTHETIC) {
+        if *record.kind == *b"assistant" && message.model.as_deref() != Some(SYNTHETIC) {
             say.extend(used(keys.clone(), record, message, None, at));
             let model_effective = message.model.as_deref().map(Into::into);
             let description = Description { model_effective, ..Description::default() };
             say.push(Said::of(None, keys.clone(), NodeFact::Described(Box::new(description))));
-            let calls = blocks.iter().filter(|block| block.kind == "tool_use");
+            let calls = blocks.iter().filter(|block| *block.kind == *b"tool_use");
             say.extend(calls.map(|block| Said::of(at, keys.clone(), active(block))));
         }
-        let is_over = record.kind == "assistant"
+        let is_over = *record.kind == *b"assistant"
             && !self.state.chains.is_called(&first)
             && turn(message.stop_reason.as_deref(), blocks) == Turn::Over;
         say.push(Said::of(at, keys, status(if is_over { "completed" } else { "running" }, None)));
@@ -291,7 +291,7 @@ impl Reader {
     /// Takes what a line of a copied conversation is good for: its title.
     fn copied(&mut self, record: &Record<'_>, say: &mut Vec<Said>) {
         if let Some(Message { content: Content::Text(text), .. }) =
-            record.message.as_ref().filter(|_| record.kind == "user" && !record.is_meta)
+            record.message.as_ref().filter(|_| *record.kind == *b"user" && !record.is_meta)
         {
             self.entitle(text, say);
             // It says what it is about only until it goes its own way.
@@ -302,20 +302,23 @@ impl Reader {
 
 impl Trail for Reader {
     fn line(&mut self, line: &Line, say: &mut Vec<Said>) {
-        if line.cut > 0 || is_noise(&line.bytes) {
-            if !self.state.is_seen && self.state.begun.is_none() && self.is_session() && line.cut == 0 {
+        if line.cut > 0 {
+            return;
+        }
+        let record = (!is_noise(&line.bytes)).then(|| Record::read(&line.bytes)).flatten();
+        let Some(record) = record else {
+            if !self.state.is_seen && self.state.begun.is_none() && self.is_session() {
                 self.state.begun = moment(&line.bytes).map(Stamp::millis);
             }
             return;
-        }
-        let Some(record) = Record::read(&line.bytes) else { return };
+        };
         let at = record.at();
         let is_copy = at.zip(self.state.begun).is_some_and(|(at, begun)| at.millis() < begun);
         if is_copy {
             return self.copied(&record, say);
         }
         if let Own::Helper(_) = self.own {
-            if let Some(message) = record.message.as_ref().filter(|_| record.kind == "assistant") {
+            if let Some(message) = record.message.as_ref().filter(|_| *record.kind == *b"assistant") {
                 say.extend(used(self.keys(), &record, message, None, at));
             }
             return;
@@ -324,22 +327,22 @@ impl Trail for Reader {
             return self.side_chain(&record, at, say);
         }
         match (&*record.kind, &record.message) {
-            ("user", Some(message)) => {
+            (b"user", Some(message)) => {
                 self.note(&record, at, say);
                 self.user(&record, message, at, say);
             }
-            ("assistant", Some(message)) => {
+            (b"assistant", Some(message)) => {
                 self.note(&record, at, say);
                 self.assistant(&record, message, at, say);
             }
-            ("system", _)
+            (b"system", _)
                 if matches!(record.subtype.as_deref(), Some("turn_duration" | "stop_hook_summary")) =>
             {
                 if self.state.turn == Turn::Open && self.state.is_seen {
                     self.state.turn = Turn::Over;
                 }
             }
-            ("custom-title", _) => {
+            (b"custom-title", _) => {
                 let title = record.custom_title.as_deref().and_then(title);
                 self.state.is_titled |= title.is_some();
                 self.describe(Description { title, ..Description::default() }, say);
@@ -447,17 +450,17 @@ fn used(
 }
 
 fn active(block: &Block<'_>) -> NodeFact {
-    let last = block.name.as_deref().map(|name| call(name, block.input));
+    let last = block.name.and_then(Raw::text).map(|name| call(&name, block.input));
     NodeFact::Active(Action { last, next: None })
 }
 
 /// Returns how a turn stands after an answer. Where the reason to stop is not told, a last word is the end, and a
 /// call or a thought is not.
-fn turn(stop: Option<&str>, blocks: &[Block<'_>]) -> Turn {
+fn turn(stop: Option<&[u8]>, blocks: &[Block<'_>]) -> Turn {
     match stop {
-        Some("tool_use" | "pause_turn") => Turn::Open,
+        Some(b"tool_use" | b"pause_turn") => Turn::Open,
         Some(_) => Turn::Over,
-        None if blocks.last().is_some_and(|block| block.kind == "text") => Turn::Over,
+        None if blocks.last().is_some_and(|block| *block.kind == *b"text") => Turn::Over,
         None => Turn::Open,
     }
 }

@@ -92,10 +92,11 @@ impl<'a> Answer<'a> {
 impl Spawns {
     /// Takes a call, if it starts a sub-agent.
     pub fn call(&mut self, block: &Block<'_>, under: &NodeKey, at: Option<Stamp>, say: &mut Vec<Said>) {
-        let (Some(id), Some("Agent" | "Task")) = (block.id.as_deref(), block.name.as_deref()) else { return };
+        let Some(b"Agent" | b"Task") = block.name.map(Raw::word).as_deref() else { return };
+        let Some(id) = block.id.and_then(Raw::text) else { return };
         let input: Option<Input<'_>> = block.input.and_then(Input::read);
         let Some(input) = input else { return };
-        let call: Arc<str> = id.into();
+        let call: Arc<str> = (*id).into();
         self.0.retain(|known| known.call != call);
         if self.0.len() >= REMEMBERED {
             self.0.remove(0);
@@ -126,7 +127,8 @@ impl Spawns {
         at: Option<Stamp>,
         say: &mut Vec<Said>,
     ) {
-        let Some(call) = block.tool_use_id.as_deref() else { return };
+        // Most conversations never started one, and most answers are a tool's.
+        let Some(call) = block.tool_use_id.filter(|_| !self.0.is_empty()).and_then(Raw::text) else { return };
         let Some(known) = self.0.iter_mut().find(|known| *known.call == *call) else { return };
         let answer: Option<Answer<'_>> = result.and_then(Answer::read);
         let agent = answer.as_ref().and_then(|answer| answer.agent_id.as_deref());

@@ -4,6 +4,7 @@ use super::line::{Block, Content, Record, is_noise, text_of};
 use super::short::{between, cut, target};
 use crate::agent::lines::Line;
 use crate::agent::log::Entry;
+use crate::agent::skim::Raw;
 use crate::agent::trail::Talk;
 use crate::model::time::Stamp;
 
@@ -21,8 +22,10 @@ impl Talk for Speech {
         }
         let Some(record) = Record::read(&line.bytes).filter(|record| !record.is_meta) else { return };
         let at = record.at();
-        let is_user = record.kind == "user";
-        let Some(message) = record.message.filter(|_| is_user || record.kind == "assistant") else { return };
+        let is_user = *record.kind == *b"user";
+        let Some(message) = record.message.filter(|_| is_user || *record.kind == *b"assistant") else {
+            return;
+        };
         match message.content {
             Content::None => {}
             Content::Text(text) => log.push((at, said(&text, is_user))),
@@ -35,18 +38,18 @@ impl Talk for Speech {
 
 fn entry(block: &Block<'_>, is_user: bool) -> Option<Entry> {
     match &*block.kind {
-        "text" => block.text.as_deref().map(|text| said(text, is_user)),
-        "thinking" => {
+        b"text" => block.text.as_deref().map(|text| said(text, is_user)),
+        b"thinking" => {
             let text = block.thinking?.text()?.into_owned();
             (!text.is_empty()).then_some(Entry::Thought { text })
         }
-        "tool_use" => Some(Entry::Tool {
-            id: block.id.as_deref().map(str::to_owned),
-            name: block.name.as_deref().unwrap_or("tool").to_owned(),
+        b"tool_use" => Some(Entry::Tool {
+            id: block.id.and_then(Raw::text).map(Into::into),
+            name: block.name.and_then(Raw::text).unwrap_or("tool".into()).into(),
             input: target(block.input),
         }),
-        "tool_result" => Some(Entry::ToolResult {
-            id: block.tool_use_id.as_deref().map(str::to_owned),
+        b"tool_result" => Some(Entry::ToolResult {
+            id: block.tool_use_id.and_then(Raw::text).map(Into::into),
             ok: block.is_error.map(|is_error| !is_error),
             text: cut(&block.content.map(text_of).unwrap_or_default(), ANSWER),
         }),
