@@ -265,11 +265,17 @@ impl<T: Tool> Trails<T> {
             }
         };
         self.is_dirty |= read > 0;
+        let is_recent = self.recent.contains(&ix);
         match ending {
             Ending::Lost => self.is_void = true,
             Ending::End | Ending::More => {
-                self.teller.tell(owner, &fresh, batch);
-                file.absorb(fresh, &mut self.texts);
+                // Most files are read once and never change again: nobody need look at each of their messages.
+                if ending == Ending::End && !is_recent && file.is_silent() {
+                    file.tell_sealed(owner, fresh, &mut self.teller, batch);
+                } else {
+                    self.teller.tell(owner, &fresh, batch);
+                    file.absorb(fresh, &mut self.texts);
+                }
                 let (concluded, is_new) = file.conclude(&self.tool, now, &mut self.texts);
                 self.is_dirty |= is_new;
                 concluded.tell(owner, &mut self.teller, batch);
@@ -282,7 +288,7 @@ impl<T: Tool> Trails<T> {
         if ending == Ending::More {
             file.is_queued = true;
             self.queue.push(ix);
-        } else if !self.recent.contains(&ix) {
+        } else if !is_recent {
             file.put_aside(&mut self.teller.pricer);
         }
         read

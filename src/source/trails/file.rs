@@ -208,6 +208,18 @@ impl TrailFile {
         }
     }
 
+    /// Returns whether it said nothing yet, as far as is known.
+    pub fn is_silent(&self) -> bool {
+        matches!(&self.fold, Kept::Open(fold) if fold.nodes.is_empty())
+    }
+
+    /// Takes in all that it said, and tells it as a later start would: what it used as one sum, wherever that can be.
+    pub fn tell_sealed(&mut self, owner: Owner, whole: Fold, teller: &mut Teller, batch: &mut Batch) {
+        let (packed, told) = whole.seal(&mut teller.pricer);
+        self.fold = Kept::Packed(packed);
+        teller.tell_all(owner, told, batch);
+    }
+
     /// What the index kept of it is of no use.
     fn read_anew(&mut self) {
         (self.offset, self.read_to, self.concluded) = (0, 0, None);

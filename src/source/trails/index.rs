@@ -20,6 +20,8 @@ use crate::model::time::Stamp;
 
 /// The form of the index itself.
 const FORM: &[u8] = b"quarterdeck trails 3\n";
+/// The numbers of an entry take no more bytes than this.
+const NUMBERS: usize = 64;
 /// How many bytes its checksum has.
 const SUM: usize = 4;
 
@@ -137,6 +139,7 @@ impl Place {
     /// Writes the index anew, beside the old one and then in its place.
     pub fn save(&self, prices: u64, entries: &[(&Path, Entry)], folders: &[(&Path, i64)]) -> io::Result<()> {
         let mut to = self.begin();
+        to.bytes.reserve(entries.iter().map(|(path, entry)| path.as_os_str().len() + entry.room()).sum());
         to.number(prices);
         to.list(entries, |to, (path, entry)| {
             to.bytes(path.as_os_str().as_bytes());
@@ -161,6 +164,13 @@ impl Entry {
     /// Takes it that its costs are by another table than the one in force.
     pub fn forget_costs(&mut self) {
         self.is_priced = false;
+    }
+
+    /// Returns how many bytes it takes at most, or nearly so.
+    fn room(&self) -> usize {
+        let state = self.state.as_ref().map_or(0, Bytes::len);
+        let concluded = self.concluded.as_ref().map_or(0, |concluded| concluded.fold.len() + NUMBERS);
+        self.fold.len() + state + concluded + NUMBERS
     }
 
     fn pack(&self, to: &mut Packer) {

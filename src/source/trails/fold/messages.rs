@@ -1,6 +1,7 @@
 //! What the messages of a node used, as bytes: their sum and the marks of their ids stand before them, so that a start
 //! tells them without looking at each.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -31,15 +32,32 @@ pub(super) enum Form {
     Sealed(Packed),
 }
 
-pub(super) fn pack(node: &Folded, pricer: &mut Pricer, to: &mut Packer) {
-    let can_be_sealed = node.used.iter().all(|used| used.id.is_some() && !used.is_total);
-    to.number(u64::from(can_be_sealed));
-    if !can_be_sealed {
-        return to.list(&node.used, |to, used| used.pack(to));
+/// Where messages stand among the bytes that were written.
+pub(super) struct Written {
+    count: u32,
+    spend: Spend,
+    at: Range<usize>,
+}
+
+impl Written {
+    /// Returns them, of the bytes that they were written to.
+    pub(super) fn of(self, whole: &Bytes) -> Packed {
+        Packed { count: self.count, spend: self.spend, bytes: whole.slice(self.at) }
     }
-    to.number(node.used.len() as u64);
-    if node.used.is_empty() {
-        return;
+}
+
+/// Writes them; returns where they are if they can be told under a seal.
+pub(super) fn pack(node: &Folded, pricer: &mut Pricer, to: &mut Packer) -> Option<Written> {
+    let count = u32::try_from(node.used.len()).ok();
+    let count = count.filter(|_| node.used.iter().all(|used| used.id.is_some() && !used.is_total));
+    to.number(u64::from(count.is_some()));
+    let Some(count) = count else {
+        to.list(&node.used, |to, used| used.pack(to));
+        return None;
+    };
+    to.number(count.into());
+    if count == 0 {
+        return None;
     }
     let (mut spend, mut parts) =
         (Spend::default(), [Packer::default(), Packer::default(), Packer::default()]);
@@ -55,9 +73,11 @@ pub(super) fn pack(node: &Folded, pricer: &mut Pricer, to: &mut Packer) {
     }
     spend.numbers().into_iter().for_each(|number| to.number(number));
     to.number((marks.bytes.len() + ids.bytes.len() + rest.bytes.len()) as u64);
+    let begin = to.bytes.len();
     for part in parts {
         to.bytes.extend_from_slice(&part.bytes);
     }
+    Some(Written { count, spend, at: begin..to.bytes.len() })
 }
 
 /// Reads what was written; messages that can be told as they are stay packed. They are in `whole`.

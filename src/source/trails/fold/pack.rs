@@ -4,8 +4,8 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::messages::{self, Form};
-use super::{Fold, Folded, Who, Word};
+use super::messages::{self, Form, Written};
+use super::{Fold, Folded, Told, Who, Word};
 use crate::model::handoff::Outcome;
 use crate::model::key::NodeKey;
 use crate::model::node::NodeKind;
@@ -20,12 +20,32 @@ impl Fold {
     ///
     /// What messages cost is among them, by the table in force.
     pub fn pack(&self, pricer: &mut Pricer) -> Bytes {
+        self.write(pricer, |_| {})
+    }
+
+    /// Returns it as bytes, and what is to be told of each node: messages that can be are under a seal, and are in
+    /// those bytes.
+    pub fn seal(self, pricer: &mut Pricer) -> (Bytes, impl Iterator<Item = Told> + use<>) {
+        let mut written = Vec::with_capacity(self.nodes.len());
+        let bytes = self.write(pricer, |messages| written.push(messages));
+        let whole = bytes.clone();
+        let told = self.nodes.into_iter().zip(written).filter_map(move |(mut node, messages)| {
+            let sealed = messages.map(|messages| messages.of(&whole));
+            if sealed.is_some() {
+                node.used = Vec::new();
+            }
+            Some(Told { sealed, ..node.into_told()? })
+        });
+        (bytes, told)
+    }
+
+    fn write(&self, pricer: &mut Pricer, mut each: impl FnMut(Option<Written>)) -> Bytes {
         // Room for all of it at once, and then only what was needed: there is one for each file.
         let messages: usize = self.nodes.iter().map(|node| 2 + node.used.len()).sum();
         let mut to = Packer::with_room(messages * PACKED);
         to.list(&self.nodes, |to, node| {
             node.pack(to);
-            messages::pack(node, pricer, to);
+            each(messages::pack(node, pricer, to));
         });
         Bytes::copy_from_slice(&to.bytes)
     }
