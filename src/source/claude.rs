@@ -153,7 +153,14 @@ impl Tool for Claude {
     }
 
     fn is_below(&self, trail: &Path) -> bool {
-        !matches!(whose(&self.parts(trail)), Some(Whose::Session(_)) | None)
+        // It is asked for every trail at every start, and its name is enough.
+        let path = trail.as_os_str().as_bytes();
+        path.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name.starts_with(b"agent-"))
+    }
+
+    fn holds_one(&self, folder: &Path) -> bool {
+        // A session's: its agents are in `subagents`.
+        matches!(self.parts(folder).as_slice(), [_, _])
     }
 
     fn below(&self, trail: &Path) -> Option<PathBuf> {

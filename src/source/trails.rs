@@ -24,12 +24,12 @@ use std::time::Duration;
 use file::{Ending, TrailFile};
 use fold::Fold;
 use hashbrown::HashMap;
-use index::Entry;
+use index::Listed;
 use look::Look;
-use pack::{PACKED, Texts};
+use pack::Texts;
 use tell::Teller;
 use tool::{Scope, Tool};
-use walk::{Found, Walk};
+use walk::{Found, Walk, apart};
 
 use super::feed::{Batch, Feed};
 use super::health::Health;
@@ -127,25 +127,22 @@ impl<T: Tool> Trails<T> {
         self.is_open = true;
         self.tool.look_around();
         let root = self.tool.root().to_owned();
-        let mut known = self.index.as_ref().map(index::Place::load).unwrap_or_default();
-        let packed: usize = known.entries.values().map(|entry| entry.fold.len()).sum();
-        self.teller.expect(packed / PACKED, known.entries.len());
-        self.walk.recall(&root, known.folders, known.entries.keys());
+        let known = self.index.as_ref().map(index::Place::load).unwrap_or_default();
+        let is_priced = known.prices == self.teller.pricer.prices().fingerprint();
+        self.walk.recall(&root, known.folders);
         let tops = self.tool.tops();
         let found: Vec<Found> = tops.iter().flat_map(|top| self.walk.whole(&self.tool, top)).collect();
-        self.walk.begun();
-        let is_priced = known.prices == self.teller.pricer.prices().fingerprint();
-        if !is_priced {
-            known.entries.values_mut().for_each(Entry::forget_costs);
-        }
+        self.is_dirty = self.walk.begun() || !is_priced;
         self.files.reserve(found.len());
         self.by_path.reserve(found.len());
         self.queue.reserve(found.len());
-        for one in found {
-            self.add(one, &mut known.entries);
+        self.teller.expect(found.len());
+        for mut one in found {
+            if let Some(entry) = one.known.as_mut().filter(|_| !is_priced) {
+                entry.forget_costs();
+            }
+            self.add(one);
         }
-        // What is left of the index is of files that are gone.
-        self.is_dirty = !(known.entries.is_empty() && is_priced);
         self.queue.sort_by_key(|ix| self.files.get(*ix).map(|file| file.stamped.modified));
         self.recent = self.queue.iter().rev().take(RECENT).copied().collect();
         self.first = Some(self.queue.len());
@@ -156,9 +153,9 @@ impl<T: Tool> Trails<T> {
     }
 
     /// Takes in a file that was found, if it is wanted; returns its number.
-    fn add(&mut self, found: Found, known: &mut HashMap<OsString, Entry>) -> Option<usize> {
+    fn add(&mut self, found: Found) -> Option<usize> {
         let mut file = TrailFile::found(found.path, found.look);
-        if let Some(entry) = known.remove(file.path.as_os_str()) {
+        if let Some(entry) = found.known {
             file.recall(entry);
         }
         file.date();
@@ -364,9 +361,17 @@ impl<T: Tool> Trails<T> {
     fn save(&mut self) {
         let Some(place) = self.index.as_ref().filter(|_| std::mem::take(&mut self.is_dirty)) else { return };
         // A full disk costs the next start some time, and nothing else.
-        let pricer = &mut self.teller.pricer;
-        let entries: Vec<_> = self.files.iter().filter_map(|file| file.entry(pricer)).collect();
-        let _ = place.save(pricer.prices().fingerprint(), &entries, &self.walk.settled());
+        let mut folders = self.walk.settled();
+        for (ix, file) in self.files.iter().enumerate() {
+            let is_alone = file.is_told && self.teller.is_alone(ix);
+            if let Some((folder, name)) = apart(file.path.as_os_str())
+                && let Some(entry) = file.entry(is_alone, &mut self.teller.pricer)
+            {
+                folders.entry(folder).or_insert_with(Listed::unsettled).trails.push((name, entry));
+            }
+        }
+        let prices = self.teller.pricer.prices().fingerprint();
+        let _ = place.save(prices, &folders.into_iter().collect::<Vec<_>>());
     }
 }
 

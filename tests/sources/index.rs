@@ -92,7 +92,7 @@ fn a_broken_or_foreign_index_is_read_over() {
     };
     let reader = [b"claude".as_slice(), &[u8::try_from(VERSION).unwrap()]].concat();
     let foreign = [
-        with(b"trails 3", b"trails 2"),
+        with(b"trails 4", b"trails 3"),
         with(b"claude", b"cloude"),
         with(&reader, b"claude\x7f"),
         with(b" all", b" few"),

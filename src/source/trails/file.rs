@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -62,6 +62,8 @@ enum Reader {
 /// What a file said. Most files never change again: theirs is packed.
 enum Kept {
     Packed(Bytes),
+    /// The same, and the index knows that no other trail has one of its messages.
+    Alone(Bytes),
     /// Packed, with costs by a table that is not in force any more.
     Unpriced(Bytes),
     Open(Fold),
@@ -138,7 +140,11 @@ impl TrailFile {
         let has_grown = self.stamped.len > entry.stamped.len && self.stamped.len >= entry.offset;
         if let Some(state) = entry.state.filter(|_| is_same || has_grown) {
             (self.offset, self.read_to) = (entry.offset, entry.offset);
-            self.fold = if entry.is_priced { Kept::Packed(entry.fold) } else { Kept::Unpriced(entry.fold) };
+            self.fold = match (entry.is_priced, entry.is_alone) {
+                (true, true) => Kept::Alone(entry.fold),
+                (true, false) => Kept::Packed(entry.fold),
+                (false, _) => Kept::Unpriced(entry.fold),
+            };
             self.born = entry.born.or(self.born);
             self.reader = Reader::Aside(state);
             self.concluded = entry.concluded.filter(|_| is_same);
@@ -153,14 +159,14 @@ impl TrailFile {
     }
 
     /// Returns what the index keeps; of a file that was not read only that it is there.
-    pub fn entry(&self, pricer: &mut Pricer) -> Option<(&Path, Entry)> {
+    pub fn entry(&self, is_alone: bool, pricer: &mut Pricer) -> Option<Entry> {
         let state = match &self.reader {
             Reader::Fresh => None,
             Reader::Aside(state) => Some(state.clone()),
             Reader::Open(reader) => Some(reader.kept()?.into()),
         };
         let fold = match &self.fold {
-            Kept::Packed(fold) => fold.clone(),
+            Kept::Packed(fold) | Kept::Alone(fold) => fold.clone(),
             // What is no fold is read anew the next time too.
             Kept::Unpriced(fold) => {
                 Fold::unpack(fold, &mut Texts::default()).unwrap_or_default().pack(pricer)
@@ -169,7 +175,8 @@ impl TrailFile {
         };
         let (place, concluded) = (self.place.clone(), self.concluded.clone());
         let Self { stamped, born, offset, .. } = *self;
-        Some((&self.path, Entry { stamped, born, place, offset, state, fold, is_priced: true, concluded }))
+        let is_priced = true;
+        Some(Entry { stamped, born, place, offset, state, fold, is_priced, is_alone, concluded })
     }
 
     /// Tells everything that it said so far.
@@ -177,7 +184,8 @@ impl TrailFile {
         self.price_anew(texts);
         match &self.fold {
             Kept::Open(fold) => teller.tell(owner, fold, batch),
-            Kept::Packed(packed) => match Fold::told(packed, texts) {
+            Kept::Packed(packed) | Kept::Alone(packed) => match Fold::told(packed, texts) {
+                Some(told) if matches!(self.fold, Kept::Alone(_)) => teller.tell_alone(owner, told, batch),
                 Some(told) => teller.tell_all(owner, told, batch),
                 None => self.read_anew(),
             },
@@ -199,7 +207,7 @@ impl TrailFile {
         if fresh.nodes.is_empty() {
             return;
         }
-        if let Kept::Packed(packed) | Kept::Unpriced(packed) = &self.fold {
+        if let Kept::Packed(packed) | Kept::Alone(packed) | Kept::Unpriced(packed) = &self.fold {
             // What is no fold was read anew before it was told.
             self.fold = Kept::Open(Fold::unpack(packed, texts).unwrap_or_default());
         }

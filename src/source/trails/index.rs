@@ -7,19 +7,18 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use hashbrown::HashMap;
 
 use super::pack::{Packer, Texts, Unpacker};
 use crate::agent::trail::Process;
 use crate::model::time::Stamp;
 
 /// The form of the index itself.
-const FORM: &[u8] = b"quarterdeck trails 3\n";
+const FORM: &[u8] = b"quarterdeck trails 4\n";
 /// The numbers of an entry take no more bytes than this.
 const NUMBERS: usize = 64;
 /// How many bytes its checksum has.
@@ -50,18 +49,37 @@ pub struct Entry {
     pub fold: Bytes,
     /// Whether the costs in it are by the table in force.
     pub is_priced: bool,
+    /// Whether no other trail had one of its messages.
+    pub is_alone: bool,
     pub concluded: Option<Concluded>,
 }
 
 /// Everything that an index knows.
 #[derive(Debug, Default)]
 pub struct Known {
-    /// By their paths, as they are written: a path is hashed part by part, which costs more than all the rest.
-    pub entries: HashMap<OsString, Entry>,
     /// The table of prices by which costs were computed.
     pub prices: u64,
-    /// Folders and when they were last changed.
-    pub folders: Vec<(PathBuf, i64)>,
+    /// What was in each folder.
+    pub folders: Vec<Folder>,
+}
+
+/// A folder and what was in it, by their whole paths: so nobody need put them together again, file by file.
+#[derive(Debug)]
+pub struct Folder {
+    pub path: PathBuf,
+    /// When it was last changed.
+    pub modified: i64,
+    /// The folders in it that were looked into.
+    pub below: Vec<PathBuf>,
+    pub trails: Vec<(PathBuf, Entry)>,
+}
+
+/// The same as it is written, by their names.
+#[derive(Debug)]
+pub struct Listed<'a> {
+    pub modified: i64,
+    pub below: Vec<&'a OsStr>,
+    pub trails: Vec<(&'a OsStr, Entry)>,
 }
 
 /// What was concluded of a trail whose process was not known to run, and for how long that holds.
@@ -118,12 +136,8 @@ impl Place {
             return None;
         }
         let prices = from.number()?;
-        let entries = from.list(|from| {
-            let path = OsStr::from_bytes(from.bytes()?).to_owned();
-            Some((path, Entry::unpack(from, whole)?))
-        })?;
-        let folders = from.list(|from| Some((OsStr::from_bytes(from.bytes()?).into(), from.signed()?)))?;
-        from.is_done().then(|| Known { entries: entries.into_iter().collect(), prices, folders })
+        let folders = from.list(|from| Folder::unpack(from, whole))?;
+        from.is_done().then_some(Known { prices, folders })
     }
 
     /// Begins an index: what says of what it is.
@@ -137,17 +151,13 @@ impl Place {
     }
 
     /// Writes the index anew, beside the old one and then in its place.
-    pub fn save(&self, prices: u64, entries: &[(&Path, Entry)], folders: &[(&Path, i64)]) -> io::Result<()> {
+    pub fn save(&self, prices: u64, folders: &[(&OsStr, Listed<'_>)]) -> io::Result<()> {
         let mut to = self.begin();
-        to.bytes.reserve(entries.iter().map(|(path, entry)| path.as_os_str().len() + entry.room()).sum());
+        to.bytes.reserve(folders.iter().map(|(path, listed)| path.len() + listed.room()).sum());
         to.number(prices);
-        to.list(entries, |to, (path, entry)| {
-            to.bytes(path.as_os_str().as_bytes());
-            entry.pack(to);
-        });
-        to.list(folders, |to, (path, modified)| {
-            to.bytes(path.as_os_str().as_bytes());
-            to.signed(*modified);
+        to.list(folders, |to, (path, listed)| {
+            to.bytes(path.as_bytes());
+            listed.pack(to);
         });
         let folder = self.file.parent().ok_or(io::ErrorKind::InvalidInput)?;
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -157,6 +167,41 @@ impl Place {
         temporary.write_all(&crc32fast::hash(&to.bytes).to_le_bytes())?;
         temporary.persist(&self.file).map_err(|error| error.error)?;
         Ok(())
+    }
+}
+
+impl Listed<'_> {
+    /// One that must be listed again.
+    pub fn unsettled() -> Self {
+        Self { modified: i64::MIN, below: Vec::new(), trails: Vec::new() }
+    }
+
+    /// Returns how many bytes it takes at most, or nearly so.
+    fn room(&self) -> usize {
+        let trails = self.trails.iter().map(|(name, entry)| name.len() + entry.room());
+        trails.chain(self.below.iter().map(|name| name.len() + NUMBERS)).sum::<usize>() + NUMBERS
+    }
+
+    fn pack(&self, to: &mut Packer) {
+        to.signed(self.modified);
+        to.list(&self.below, |to, name| to.bytes(name.as_bytes()));
+        to.list(&self.trails, |to, (name, entry)| {
+            to.bytes(name.as_bytes());
+            entry.pack(to);
+        });
+    }
+}
+
+impl Folder {
+    fn unpack(from: &mut Unpacker<'_>, whole: &Bytes) -> Option<Self> {
+        let path = from.bytes()?;
+        let below = |name: &[u8]| PathBuf::from(OsString::from_vec([path, b"/", name].concat()));
+        Some(Self {
+            path: OsStr::from_bytes(path).into(),
+            modified: from.signed()?,
+            below: from.list(|from| from.bytes().map(below))?,
+            trails: from.list(|from| Some((below(from.bytes()?), Entry::unpack(from, whole)?)))?,
+        })
     }
 }
 
@@ -180,6 +225,7 @@ impl Entry {
         to.number(self.offset);
         to.maybe(self.state.as_deref(), Packer::bytes);
         to.bytes(&self.fold);
+        to.number(u64::from(self.is_alone));
         to.maybe(self.concluded.as_ref(), |to, concluded| concluded.pack(to));
     }
 
@@ -192,6 +238,7 @@ impl Entry {
             state: from.maybe(|from| Some(whole.slice_ref(from.bytes()?)))?,
             fold: whole.slice_ref(from.bytes()?),
             is_priced: true,
+            is_alone: from.number()? != 0,
             concluded: from.maybe(|from| Concluded::unpack(from, whole))?,
         })
     }

@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use hashbrown::HashMap;
-
 use super::Trails;
 use super::file::TrailFile;
 use super::look::Look;
@@ -48,7 +46,7 @@ impl<T: Tool> Trails<T> {
             Sort::Folder => self.look_into(path),
             Sort::Trail => {
                 if let Some(look) = Look::plain(path) {
-                    self.take_in(Found { path: path.to_owned(), look });
+                    self.take_in(Found { path: path.to_owned(), look, known: None });
                 }
             }
             Sort::Side(trail) => {
@@ -72,7 +70,7 @@ impl<T: Tool> Trails<T> {
             if self.files.get(ix).is_some_and(|file| file.stamped != found.look.stamped) {
                 self.enqueue(ix);
             }
-        } else if let Some(ix) = self.add(found, &mut HashMap::new()) {
+        } else if let Some(ix) = self.add(found) {
             self.recent.push_front(ix);
             self.let_go();
         }

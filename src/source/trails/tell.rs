@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
+use hashbrown::{HashMap, HashSet};
 
 use super::cost::Pricer;
 use super::fold::{Fold, Packed, Told, Used};
@@ -25,6 +25,10 @@ pub struct Teller {
     /// The number of the file that has each message, by the mark of its id: small, since there are very many. Who is
     /// told of a repeat depends on it, and never what is paid.
     owners: HashMap<u64, u32>,
+    /// Messages that only one file has, as the index knows: they are in no table until somebody else tells one.
+    apart: Vec<(Owner, Packed)>,
+    /// The numbers of files that have a message which another has too.
+    shared: HashSet<usize>,
     /// What is known of the files, by their number.
     files: Vec<Option<Owner>>,
     /// What was last told of each node's state.
@@ -60,6 +64,8 @@ impl Teller {
             kind,
             pricer: Pricer::new(prices),
             owners: HashMap::new(),
+            apart: Vec::new(),
+            shared: HashSet::new(),
             files: Vec::new(),
             claims: HashMap::new(),
         }
@@ -73,16 +79,23 @@ impl Teller {
         batch.facts.push(Fact { source: self.source, at: None, about: About::Settings(settings) });
     }
 
-    /// Makes room for so many messages and files: a table that grows is written anew each time.
-    pub fn expect(&mut self, messages: usize, files: usize) {
-        self.owners.reserve(messages);
+    /// Makes room for so many files: a table that grows is written anew each time.
+    pub fn expect(&mut self, files: usize) {
         self.claims.reserve(files);
         self.files.reserve(files);
+        self.apart.reserve(files);
+    }
+
+    /// Returns whether no other file has a message of this one, of those that were told.
+    pub fn is_alone(&self, file: usize) -> bool {
+        !self.shared.contains(&file)
     }
 
     /// Takes everything back: it is told anew.
     pub fn start_over(&mut self, batch: &mut Batch) {
         self.owners.clear();
+        self.apart.clear();
+        self.shared.clear();
         self.files.clear();
         self.claims.clear();
         batch.facts.push(Fact::source(self.source, SourceFact::Reset));
@@ -101,6 +114,22 @@ impl Teller {
     pub fn tell_all(&mut self, owner: Owner, list: impl IntoIterator<Item = Told>, batch: &mut Batch) {
         for mut told in list {
             let used = std::mem::take(&mut told.used);
+            self.tell_node(owner, told, &used, batch);
+        }
+    }
+
+    /// The same of a file with which no other has a message in common, as the index knows.
+    pub fn tell_alone(&mut self, owner: Owner, list: Vec<Told>, batch: &mut Batch) {
+        // Somebody told what the index does not know, perhaps one of these.
+        if !self.owners.is_empty() {
+            return self.tell_all(owner, list, batch);
+        }
+        for mut told in list {
+            let (used, sealed) = (std::mem::take(&mut told.used), told.sealed.take());
+            if let Some(messages) = sealed {
+                self.apart.push((owner, messages.clone()));
+                told.facts.push((None, NodeFact::UsedSealed(Sealed(Arc::new(messages)))));
+            }
             self.tell_node(owner, told, &used, batch);
         }
     }
@@ -137,8 +166,35 @@ impl Teller {
         batch.facts.push(Fact { source: self.source, at: None, about });
     }
 
+    /// Notes whose the messages are that were in no table so far.
+    fn gather(&mut self) {
+        let apart = std::mem::take(&mut self.apart);
+        let count = apart.iter().map(|(_, messages)| usize::try_from(messages.count()).unwrap_or(0)).sum();
+        self.owners.reserve(count);
+        for (owner, messages) in apart {
+            self.note(owner);
+            self.enter(owner, &messages);
+        }
+    }
+
+    /// Notes that a file has these messages; returns whether nobody else has one of them.
+    fn enter(&mut self, owner: Owner, messages: &Packed) -> bool {
+        let (file, mut is_alone) = (number_of(owner), true);
+        for mark in messages.marks() {
+            match self.owners.entry(mark) {
+                Entry::Vacant(place) => drop(place.insert(file)),
+                Entry::Occupied(known) => {
+                    self.shared.extend([owner.file, usize::try_from(*known.get()).unwrap_or(usize::MAX)]);
+                    is_alone = false;
+                }
+            }
+        }
+        is_alone
+    }
+
     /// Says what each message used, and who sent it.
     fn used(&mut self, owner: Owner, mut reports: Vec<UsageReport>) -> NodeFact {
+        self.gather();
         self.owners.reserve(reports.len());
         self.note(owner);
         for report in &mut reports {
@@ -151,17 +207,10 @@ impl Teller {
 
     /// The same of messages that were packed: at once, if no other file has one of them.
     fn used_sealed(&mut self, owner: Owner, messages: Packed) -> NodeFact {
+        self.gather();
         self.owners.reserve(usize::try_from(messages.count()).unwrap_or(0));
         self.note(owner);
-        let file = number_of(owner);
-        let mut is_alone = true;
-        for mark in messages.marks() {
-            match self.owners.entry(mark) {
-                Entry::Vacant(place) => drop(place.insert(file)),
-                Entry::Occupied(_) => is_alone = false,
-            }
-        }
-        if is_alone {
+        if self.enter(owner, &messages) {
             return NodeFact::UsedSealed(Sealed(Arc::new(messages)));
         }
         self.used(owner, messages.open())
@@ -189,6 +238,7 @@ impl Teller {
         };
         let before = usize::try_from(*known).ok().and_then(|known| *self.files.get(known)?);
         let Some(before) = before.filter(|before| before.file != by.file) else { return Sent::Unknown };
+        self.shared.extend([before.file, by.file]);
         let age = |owner: Owner| (owner.is_below, owner.born, owner.order);
         if age(by) >= age(before) {
             return Sent::Elsewhere;

@@ -115,6 +115,12 @@ pub trait Tool: Send + 'static {
     /// Returns what a path is; nothing is read for it but what decides that.
     fn sort(&self, path: &Path, is_folder: bool) -> Sort;
 
+    /// Returns whether no more than one thing in a folder can ever be of interest, and that a folder too: where it is known
+    /// it is looked at itself.
+    fn holds_one(&self, _folder: &Path) -> bool {
+        false
+    }
+
     /// Returns where the session of a trail ran, where that must be read from the file itself to know whether it
     /// is wanted. It is asked when the file's turn to be read comes, and kept; where all are wanted, never.
     fn place(&self, _trail: &Path) -> Option<PathBuf> {

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hashbrown::HashMap;
 
+use super::index::{Entry, Folder, Listed};
 use super::look::{Base, Look, stamped};
 use super::tool::{Sort, Tool};
 
@@ -33,6 +34,8 @@ pub struct Walk {
     fresh: Vec<PathBuf>,
     /// When something in or below each happened last.
     newest: HashMap<OsString, i64>,
+    /// Whether the index knows of files that are gone.
+    has_missed: bool,
 }
 
 /// How a folder was when it was looked at.
@@ -45,10 +48,10 @@ struct Seen {
     is_settled: bool,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Before {
     modified: i64,
-    trails: Vec<PathBuf>,
+    trails: Vec<(PathBuf, Entry)>,
     below: Vec<PathBuf>,
 }
 
@@ -56,39 +59,27 @@ struct Before {
 pub struct Found {
     pub path: PathBuf,
     pub look: Look,
+    /// What the index knows of it.
+    pub known: Option<Entry>,
 }
 
 impl Walk {
     /// Takes up what the index knows: folders with their times, and the trails in them.
-    pub fn recall<'a>(
-        &mut self,
-        root: &Path,
-        folders: Vec<(PathBuf, i64)>,
-        trails: impl Iterator<Item = &'a OsString>,
-    ) {
+    pub fn recall(&mut self, root: &Path, folders: Vec<Folder>) {
         self.base = Base::of(root);
-        self.before.reserve(folders.len());
-        for (path, modified) in &folders {
-            let known = Before { modified: *modified, ..Before::default() };
-            self.before.insert(path.as_os_str().to_owned(), known);
-        }
-        for (path, _) in folders {
-            if let Some(above) = above(path.as_os_str()).and_then(|above| self.before.get_mut(above)) {
-                above.below.push(path);
-            }
-        }
-        for path in trails {
-            if let Some(folder) = above(path).and_then(|folder| self.before.get_mut(folder)) {
-                folder.trails.push(path.into());
-            }
-        }
+        let known = folders.into_iter().map(|Folder { path, modified, below, trails }| {
+            (path.into_os_string(), Before { modified, trails, below })
+        });
+        self.before = known.collect();
     }
 
-    /// Forgets what the index knew: from now on everything changes.
-    pub fn begun(&mut self) {
+    /// Forgets what the index knew: from now on everything changes. Returns whether it knew of files that are gone.
+    pub fn begun(&mut self) -> bool {
+        let has_missed = self.has_missed || self.before.values().any(|before| !before.trails.is_empty());
         self.before = HashMap::new();
         self.fresh = Vec::new();
         self.base = None;
+        has_missed
     }
 
     /// Returns the folders that were found since this was last asked.
@@ -96,11 +87,21 @@ impl Walk {
         std::mem::take(&mut self.fresh)
     }
 
-    /// Returns all folders, each with the time at which it need not be listed again; with none that can be where it
-    /// must be.
-    pub fn settled(&self) -> Vec<(&Path, i64)> {
+    /// Returns all folders, each with the time at which it need not be listed again, with none that can be where it
+    /// must be, and with the folders in it.
+    pub fn settled(&self) -> HashMap<&OsStr, Listed<'_>> {
         let time = |seen: &Seen| if seen.is_settled { seen.modified } else { i64::MIN };
-        self.folders.iter().map(|(path, seen)| (Path::new(path), time(seen))).collect()
+        let listed = |seen: &Seen| Listed { modified: time(seen), ..Listed::unsettled() };
+        let mut all: HashMap<&OsStr, Listed<'_>> =
+            self.folders.iter().map(|(path, seen)| (path.as_os_str(), listed(seen))).collect();
+        for path in self.folders.keys() {
+            if let Some((folder, name)) = apart(path)
+                && let Some(above) = all.get_mut(folder)
+            {
+                above.below.push(name);
+            }
+        }
+        all
     }
 
     /// Walks a folder and all below it; returns the trails in it.
@@ -158,21 +159,31 @@ impl Walk {
 
     /// Lists a folder: its trails go to `found`, the folders to look into are returned. `None`: it is gone.
     fn look(&mut self, tool: &impl Tool, folder: &Path, found: &mut Vec<Found>) -> Option<Vec<PathBuf>> {
+        let before = self.before.remove(folder.as_os_str());
+        // What may be in it is known: that is looked at, and not the folder.
+        let known = before.as_ref().filter(|before| !before.below.is_empty() && tool.holds_one(folder));
         // The time before the list: what comes meanwhile is found by the next look.
-        let Some(modified) = self.modified(folder) else { return self.lost(folder) };
+        let modified = known.map(|known| known.modified).or_else(|| self.modified(folder));
+        let Some(modified) = modified else { return self.lost(folder) };
         let first = found.len();
-        let (below, is_settled) = match self.before.remove(folder.as_os_str()) {
-            Some(before) if before.modified == modified => {
-                let look = |path: &PathBuf| match &self.base {
+        let (below, is_settled) = match before {
+            Some(Before { modified: then, trails, below }) if then == modified => {
+                let (all, base) = (trails.len(), self.base.as_ref());
+                let look = |path: &PathBuf| match base {
                     Some(base) if base.has(path) => base.file(path),
                     Some(_) | None => Look::plain(path),
                 };
-                let trails = before.trails.into_iter();
-                found.extend(trails.filter_map(|path| Some(Found { look: look(&path)?, path })));
-                (before.below, true)
+                let trails = trails.into_iter();
+                found.extend(trails.filter_map(|(path, entry)| {
+                    Some(Found { look: look(&path)?, path, known: Some(entry) })
+                }));
+                self.has_missed |= found.len() - first < all;
+                (below, modified != i64::MIN)
             }
-            Some(_) | None => {
+            before => {
                 let Ok(listed) = list(tool, folder, found) else { return self.lost(folder) };
+                let known = before.map(|before| before.trails).unwrap_or_default();
+                self.has_missed |= !recognise(known, found.get_mut(first..).unwrap_or_default());
                 (listed.below, is_past(modified) && !listed.has_others)
             }
         };
@@ -212,22 +223,39 @@ impl Walk {
     }
 }
 
-/// Returns the folder that a path is in, byte by byte: to take a path apart costs more than all that is asked of it.
+/// Gives files that were listed what the index knows of them; returns whether all that it knows are there.
+fn recognise(known: Vec<(PathBuf, Entry)>, found: &mut [Found]) -> bool {
+    let mut known: HashMap<OsString, Entry> =
+        known.into_iter().map(|(path, entry)| (path.into_os_string(), entry)).collect();
+    for one in found {
+        one.known = known.remove(one.path.as_os_str());
+    }
+    known.is_empty()
+}
+
+/// Returns the folder that a path is in.
 fn above(path: &OsStr) -> Option<&OsStr> {
+    apart(path).map(|(folder, _)| folder)
+}
+
+/// Returns the folder that a path is in and its name there, byte by byte: what the system's own type does costs more than
+/// all that is asked of it.
+pub fn apart(path: &OsStr) -> Option<(&OsStr, &OsStr)> {
     let bytes = path.as_bytes();
     let slash = memchr::memrchr(b'/', bytes).filter(|slash| *slash > 0)?;
-    bytes.get(..slash).map(OsStr::from_bytes)
+    let (folder, name) = bytes.split_at_checked(slash)?;
+    Some((OsStr::from_bytes(folder), OsStr::from_bytes(name.get(1..)?)))
 }
 
 /// What is in a folder, but for its trails.
-struct Listed {
+struct Content {
     below: Vec<PathBuf>,
     /// Whether there are folders that are of no interest now.
     has_others: bool,
 }
 
-fn list(tool: &impl Tool, folder: &Path, found: &mut Vec<Found>) -> io::Result<Listed> {
-    let mut listed = Listed { below: Vec::new(), has_others: false };
+fn list(tool: &impl Tool, folder: &Path, found: &mut Vec<Found>) -> io::Result<Content> {
+    let mut listed = Content { below: Vec::new(), has_others: false };
     for entry in fs::read_dir(folder)?.flatten() {
         // Links are not followed: they may lead anywhere, and round in circles.
         let Ok(kind) = entry.file_type() else { continue };
@@ -236,7 +264,7 @@ fn list(tool: &impl Tool, folder: &Path, found: &mut Vec<Found>) -> io::Result<L
             Sort::Folder if kind.is_dir() => listed.below.push(path),
             Sort::Trail if kind.is_file() => {
                 let look = entry.metadata().ok().as_ref().and_then(Look::of);
-                found.extend(look.map(|look| Found { path, look }));
+                found.extend(look.map(|look| Found { path, look, known: None }));
             }
             Sort::Folder | Sort::Trail | Sort::Side(_) | Sort::Other => listed.has_others |= kind.is_dir(),
         }
