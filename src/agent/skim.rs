@@ -7,8 +7,8 @@ use std::borrow::Cow;
 
 /// So deep values are nested at most; what is deeper is no line of a protocol.
 const DEEPEST: usize = 128;
-/// Most texts are shorter: to call a search for them costs more than to look.
-const SHORT: usize = 32;
+/// Most texts are shorter, ids with all that is written before them too: to call a search costs more than to look.
+const SHORT: usize = 48;
 /// So many bytes are looked at at once.
 const WORD: usize = size_of::<u64>();
 
@@ -83,10 +83,24 @@ impl<'a> Skim<'a> {
         let end = end_of_text(self.rest)?;
         let (name, rest) = self.rest.split_at_checked(end)?;
         self.rest = rest;
-        self.space();
-        self.expect(b':')?;
-        self.space();
+        self.pass(b':')?;
         name.get(1..end - 1)
+    }
+
+    /// Passes over a byte and the space around it, of which there hardly ever is any.
+    #[inline]
+    fn pass(&mut self, byte: u8) -> Option<()> {
+        if let Some((first, rest)) = self.rest.split_first()
+            && *first == byte
+            && rest.first().is_some_and(|next| *next > b' ')
+        {
+            self.rest = rest;
+            return Some(());
+        }
+        self.space();
+        self.expect(byte)?;
+        self.space();
+        Some(())
     }
 
     /// Reads a text; of another value nothing.
@@ -132,14 +146,16 @@ impl<'a> Skim<'a> {
     }
 
     /// Returns whether another one follows, or that the end was reached.
+    #[inline]
     fn goes_on(&mut self, close: u8) -> Option<bool> {
-        self.space();
         if self.next_is(close) {
             return Some(false);
         }
-        self.expect(b',')?;
-        self.space();
-        Some(true)
+        if self.pass(b',').is_some() {
+            return Some(true);
+        }
+        // Space may stand before the end.
+        self.expect(close).map(|()| false)
     }
 
     fn next_is(&mut self, byte: u8) -> bool {
