@@ -240,20 +240,13 @@ fn end_of(text: &[u8]) -> Option<usize> {
         b'"' => end_of_text(text),
         b'{' | b'[' => end_of_nested(text),
         b',' | b':' | b'}' | b']' => None,
-        _ => Some(text.iter().position(|byte| AFTER_WORD[usize::from(*byte)]).unwrap_or(text.len())),
+        _ => Some(text.iter().position(|byte| is_after_word(*byte)).unwrap_or(text.len())),
     }
 }
 
-/// Which bytes end a number, `true`, `false` or `null`.
-const AFTER_WORD: [bool; 256] = {
-    let (mut ends, mut at) = ([false; 256], 0);
-    let those = b",:}]\" \t\r\n";
-    while at < those.len() {
-        ends[those[at] as usize] = true;
-        at += 1;
-    }
-    ends
-};
+fn is_after_word(byte: u8) -> bool {
+    matches!(byte, b',' | b':' | b'}' | b']' | b'"' | b' ' | b'\t' | b'\r' | b'\n')
+}
 
 /// Returns where an object or a list ends: where as many were closed as were opened.
 fn end_of_nested(text: &[u8]) -> Option<usize> {

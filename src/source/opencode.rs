@@ -6,6 +6,7 @@
 
 mod database;
 mod files;
+pub mod kept;
 mod log;
 mod ranks;
 mod standing;
@@ -17,13 +18,16 @@ use std::time::Duration;
 
 use database::{Database, Numbered};
 use files::Files;
+use kept::{Kept, Mark, Recalled};
 pub use log::SessionLog;
 use ranks::Ranks;
 use standing::Standings;
 
 use super::feed::{Batch, Feed};
 use super::health::Health;
+use super::trails::SAVE_AGAIN;
 use super::trails::fold::Fold;
+use super::trails::index::Place;
 use super::trails::tell::{Owner, Teller};
 use super::trails::tool::{Homes, Scope};
 use crate::agent::opencode::{self, SessionRow, Standing};
@@ -38,6 +42,9 @@ const SLICE: u32 = 2_000;
 const FIRST_SLICE: u32 = 200;
 /// So many messages that were never finished are looked at again: those that were begun last.
 const OPEN: usize = 64;
+/// Of so many of an agent's messages, the last of a session, it is read what was done and said: the very last may have
+/// done nothing.
+const LATEST: usize = 3;
 /// So often all sessions are read, at most: what is renamed or deleted names itself by nothing else. In between those
 /// are read in which something was said.
 const ALL_AGAIN: Duration = Duration::from_secs(10);
@@ -63,6 +70,9 @@ pub struct OpenCode {
     open: Vec<Numbered>,
     progress: Progress,
     standings: Standings,
+    index: Option<Place>,
+    kept: Kept,
+    saved: Option<Stamp>,
 }
 
 /// What is known of a session.
@@ -83,11 +93,29 @@ pub fn worked_on(homes: &Homes, folder: &Path, since: Stamp) -> Vec<String> {
     database.worked_on(folder, since).unwrap_or_default()
 }
 
+/// Returns of each message whether it is among the last of an agent in its session: what was done and said before is not
+/// shown any more, and need not be read.
+fn latest(rows: &[Numbered]) -> Vec<bool> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    let mut is_latest: Vec<bool> = rows
+        .iter()
+        .rev()
+        .map(|Numbered { message, .. }| {
+            let count = counts.entry(&message.session).or_default();
+            let is_latest = *count < LATEST;
+            *count += usize::from(is_latest && message.is_agents());
+            is_latest
+        })
+        .collect();
+    is_latest.reverse();
+    is_latest
+}
+
 /// How far the messages were told.
 #[derive(Debug, Default)]
 struct Progress {
-    /// The newest row that was seen.
-    newest: i64,
+    /// The newest row that was seen, and how many were.
+    mark: Mark,
     /// Above this row everything was told; `None` when all was.
     first: Option<i64>,
     /// Whether anything was told.
@@ -99,7 +127,17 @@ impl Progress {
     fn done(&self) -> Option<(usize, usize)> {
         let first = self.first.filter(|_| self.has_begun)?;
         let count = |rows: i64| usize::try_from(rows).unwrap_or(0);
-        Some((count(self.newest + 1 - first), count(self.newest)))
+        Some((count(self.mark.newest + 1 - first), count(self.mark.newest)))
+    }
+
+    /// Notes which rows were seen that were not before.
+    fn note(&mut self, rows: &[Numbered]) {
+        self.mark.count += rows.len() as u64;
+        if let Some(row) =
+            rows.iter().filter(|row| row.number >= self.mark.newest).max_by_key(|row| row.number)
+        {
+            (self.mark.newest, self.mark.last) = (row.number, row.message.id.clone());
+        }
     }
 }
 
@@ -116,6 +154,9 @@ impl OpenCode {
     /// Names the files of a person; `None` without a home. Nothing is read yet.
     pub fn new(homes: &Homes, scope: Scope, source: SourceId, prices: Arc<Prices>) -> Option<Self> {
         let root = homes.data.as_ref()?.join("opencode");
+        let of = scope.named(&root);
+        let place = |cache: &PathBuf| Place::new(cache, opencode::TOOL, kept::VERSION, of);
+        let index = homes.cache.as_ref().map(place);
         Some(Self {
             database: Database::new(root.join("opencode.db")),
             files: Files::new(root.join("storage")),
@@ -132,6 +173,9 @@ impl OpenCode {
             open: Vec::new(),
             progress: Progress::default(),
             standings: Standings::default(),
+            index,
+            kept: Kept::default(),
+            saved: None,
         })
     }
 
@@ -147,7 +191,8 @@ impl OpenCode {
         }
         self.database.begin()?;
         let mut said = Vec::new();
-        let rows = self.new_messages(is_first, batch)?;
+        let is_recalled = is_first && self.recall(now, batch)?;
+        let rows = self.new_messages(is_first && !is_recalled, batch)?;
         let is_all = (self.is_behind && is_due) || self.database.count_sessions()? != self.sessions.len();
         if is_all {
             (self.all_read, self.is_behind) = (Some(now), false);
@@ -155,8 +200,9 @@ impl OpenCode {
         } else if has_changed {
             self.read_touched(&rows, &mut said)?;
         }
-        for row in rows {
-            self.tell_message(row, &mut said)?;
+        let latest = latest(&rows);
+        for (row, is_latest) in rows.into_iter().zip(latest) {
+            self.tell_message(row, is_latest, &mut said)?;
         }
         self.database.finish()?;
         self.tell(said, now, batch);
@@ -168,14 +214,17 @@ impl OpenCode {
         let mut rows = self.database.messages_of(&std::mem::take(&mut self.open))?;
         let newest = self.database.newest_message()?;
         if is_first {
-            self.progress = Progress { newest, first: Some(newest + 1), has_begun: true };
+            let mark = Mark { newest, ..Mark::default() };
+            self.progress = Progress { mark, first: Some(newest + 1), has_begun: true };
         }
-        rows.extend(self.database.messages_between(self.progress.newest, newest, SLICE)?);
-        self.progress.newest = rows.iter().map(|row| row.number).max().unwrap_or(0).max(self.progress.newest);
-        batch.more = self.progress.newest < newest;
+        let newer = self.database.messages_between(self.progress.mark.newest, newest, SLICE)?;
+        self.progress.note(&newer);
+        rows.extend(newer);
+        batch.more = self.progress.mark.newest < newest;
         if let Some(below) = self.progress.first {
             let slice = if is_first { FIRST_SLICE } else { SLICE };
             let older = self.database.messages_below(below, slice)?;
+            self.progress.note(&older);
             self.progress.first = older.iter().map(|row| row.number).min();
             batch.more |= self.progress.first.is_some();
             rows.extend(older);
@@ -196,6 +245,7 @@ impl OpenCode {
             let key = opencode::key(&id);
             self.ranks.forget(&key);
             self.standings.forget(&key);
+            self.kept.forget(&id);
             batch.facts.push(Fact::node(self.source, None, key, NodeFact::Gone));
         }
         Ok(())
@@ -227,7 +277,7 @@ impl OpenCode {
         self.sessions.insert(row.id.clone(), Known { row, is_wanted, newest });
     }
 
-    fn tell_message(&mut self, row: Numbered, said: &mut Vec<Said>) -> Result<(), String> {
+    fn tell_message(&mut self, row: Numbered, is_latest: bool, said: &mut Vec<Said>) -> Result<(), String> {
         let Some(session) = self.sessions.get_mut(&row.message.session).filter(|known| known.is_wanted)
         else {
             return Ok(());
@@ -239,14 +289,14 @@ impl OpenCode {
             told.retain(|said| matches!(said.what, NodeFact::Used(_)));
         } else {
             session.newest = row.number;
-            let parts = if standing == Standing::Copied {
-                Vec::new()
-            } else {
-                self.database.parts_of(&row.message)?
-            };
+            let has_news = is_latest && standing != Standing::Copied;
+            let parts = if has_news { self.database.parts_of(&row.message)? } else { Vec::new() };
             for part in parts {
                 opencode::part(&part, &mut told);
             }
+        }
+        if self.index.is_some() {
+            self.kept.take(&row.message.session, &told);
         }
         said.append(&mut told);
         if standing == Standing::Open {
@@ -265,6 +315,51 @@ impl OpenCode {
         self.open.clear();
         self.progress = Progress::default();
         self.standings = Standings::default();
+        self.kept = Kept::default();
+    }
+
+    /// Tells what was read before, if it is of what the database has; returns whether it is.
+    fn recall(&mut self, now: Stamp, batch: &mut Batch) -> Result<bool, String> {
+        let prices = self.teller.pricer.prices().fingerprint();
+        let Some(recalled) = self.index.as_ref().and_then(|place| Recalled::load(place, prices)) else {
+            return Ok(false);
+        };
+        if !recalled.mark.is_of(&self.database)? {
+            return Ok(false);
+        }
+        let mut said = Vec::new();
+        (self.all_read, self.is_behind) = (Some(now), false);
+        self.read_sessions(&mut said, batch)?;
+        let newest: Vec<(String, i64)> =
+            recalled.newest().map(|(id, newest)| (id.to_owned(), newest)).collect();
+        let (mark, open) = (recalled.mark.clone(), recalled.open.clone());
+        let sessions = &self.sessions;
+        let is_wanted = |id: &str| sessions.get(id).is_some_and(|known| known.is_wanted);
+        let before = self.kept.recall(recalled, is_wanted);
+        let is_recalled = before.is_some();
+        if let Some((before, used)) = before {
+            (self.progress, self.open) = (Progress { mark, first: None, has_begun: true }, open);
+            for (id, newest) in newest {
+                if let Some(known) = self.sessions.get_mut(&id) {
+                    known.newest = newest;
+                }
+            }
+            said.extend(before);
+            self.tell(said, now, batch);
+            self.teller.tell_alone(OWNER, used, batch);
+        } else {
+            self.tell(said, now, batch);
+        }
+        Ok(is_recalled)
+    }
+
+    /// Writes the index, if it is behind and everything was told.
+    fn save(&mut self) {
+        let is_whole = self.progress.has_begun && self.progress.first.is_none();
+        let Some(place) = self.index.as_ref().filter(|_| is_whole && self.kept.is_dirty()) else { return };
+        let sessions = &self.sessions;
+        let newest = |id: &str| sessions.get(id).map_or(0, |known| known.newest);
+        self.kept.save(place, &self.progress.mark, &self.open, newest, &mut self.teller.pricer);
     }
 
     fn tell(&mut self, mut said: Vec<Said>, now: Stamp, batch: &mut Batch) {
@@ -311,6 +406,11 @@ impl Feed for OpenCode {
         let left = self.standings.give_up(now);
         self.tell(left, now, &mut batch);
         self.health.tell(state, &mut batch);
+        let is_due = self.saved.is_none_or(|saved| now.since(saved) >= SAVE_AGAIN);
+        if !batch.more && is_due && self.kept.is_dirty() {
+            self.saved = Some(now);
+            self.save();
+        }
         batch
     }
 
@@ -320,5 +420,11 @@ impl Feed for OpenCode {
             folders.extend(self.files.liveliest());
         }
         folders
+    }
+}
+
+impl Drop for OpenCode {
+    fn drop(&mut self) {
+        self.save();
     }
 }

@@ -51,7 +51,7 @@ const ASKED: usize = 16 * 1024;
 /// So many files are looked at with every poll, for file systems that tell nothing: those that changed last.
 const RECENT: usize = 32;
 /// The index is written no more often.
-const SAVE_AGAIN: Duration = Duration::from_mins(2);
+pub(super) const SAVE_AGAIN: Duration = Duration::from_mins(2);
 
 /// The trails of one tool.
 pub struct Trails<T: Tool> {
@@ -89,11 +89,7 @@ pub struct Trails<T: Tool> {
 impl<T: Tool> Trails<T> {
     /// Names the trails of a tool; nothing is read yet. Without a cache folder there is no index.
     pub fn new(tool: T, scope: Scope, source: SourceId, prices: Arc<Prices>, cache: Option<&Path>) -> Self {
-        let of = match &scope {
-            Scope::All => format!("{} all", tool.root().display()),
-            Scope::Within(folders) => format!("{} {folders:?}", tool.root().display()),
-        };
-        let kind = tool.kind();
+        let (of, kind) = (scope.named(tool.root()), tool.kind());
         let index = cache.map(|cache| index::Place::new(cache, kind.as_str(), tool.version(), of));
         Self {
             tool,

@@ -1,5 +1,7 @@
 //! OpenCode's database, and the files of its older versions.
 
+mod kept;
+
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;

@@ -231,7 +231,7 @@ impl<'a> Message<'a> {
                 b"id" => message.id = value.text()?,
                 b"model" => message.model = value.text()?,
                 b"stop_reason" => {
-                    message.stop_reason = Some(value.raw()?).filter(|why| why.is_text()).map(Raw::word)
+                    message.stop_reason = Some(value.raw()?).filter(|why| why.is_text()).map(Raw::word);
                 }
                 b"content" => message.content = Content::read(value)?,
                 b"usage" => Usage::read(value, &mut message.usage)?,

@@ -33,6 +33,13 @@ pub struct Numbered {
     pub message: MessageRow,
 }
 
+impl Numbered {
+    /// One of which no more is known than where it is.
+    pub fn unread(number: i64, id: &str) -> Self {
+        Self { number, message: MessageRow { id: id.to_owned(), ..MessageRow::default() } }
+    }
+}
+
 /// OpenCode's database.
 pub struct Database {
     path: PathBuf,
@@ -179,6 +186,21 @@ impl Database {
         self.ask(|connection| {
             connection.query_row("SELECT coalesce(max(rowid), 0) FROM message", [], |row| row.get(0))
         })
+    }
+
+    /// Returns the id of the message in a row, if there is one.
+    pub fn message_at(&self, number: i64) -> Result<Option<String>, String> {
+        let query = "SELECT rowid, id, session_id, '' FROM message WHERE rowid = ?1";
+        Ok(self.messages(query, params![number])?.pop().map(|row| row.message.id))
+    }
+
+    /// Returns how many messages there are up to one.
+    pub fn count_messages(&self, up_to: i64) -> Result<u64, String> {
+        // All of them, which the database counts without looking at one, but for those after it, which are few.
+        let query = "SELECT (SELECT count(*) FROM message) - (SELECT count(*) FROM message WHERE rowid > ?1)";
+        let count: i64 =
+            self.ask(|connection| connection.query_row(query, params![up_to], |row| row.get(0)))?;
+        Ok(u64::try_from(count).unwrap_or(0))
     }
 
     /// Returns messages after one and up to another, the oldest first.

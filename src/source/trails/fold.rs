@@ -10,6 +10,7 @@ mod told;
 
 use std::sync::Arc;
 
+use hashbrown::HashMap;
 pub use messages::Packed;
 pub use told::Told;
 
@@ -27,10 +28,21 @@ use crate::model::words::Field;
 /// Repeats of a message stand near each other: so far back they are looked for.
 const NEAR: usize = 16;
 
+/// So few nodes are looked through; of more it is kept where each is.
+const FEW: usize = 16;
+
 /// What a file said.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Fold {
     pub nodes: Vec<Folded>,
+    /// The last place at which a node has each key, once there are many.
+    places: HashMap<NodeKey, usize>,
+}
+
+impl PartialEq for Fold {
+    fn eq(&self, other: &Self) -> bool {
+        self.nodes == other.nodes
+    }
 }
 
 /// What a file said of one node.
@@ -128,10 +140,7 @@ impl Fold {
 
     /// Returns the node that has one of these keys. What is said of a node now was most likely said of it before.
     fn node(&mut self, keys: &Keys) -> &mut Folded {
-        let has_any = |node: &Folded| keys.iter().any(|key| node.keys.contains(key));
-        // Most is said of the file's own node, which comes first.
-        let first = self.nodes.first().is_some_and(has_any).then_some(0);
-        let known = first.or_else(|| self.nodes.iter().rposition(has_any));
+        let known = self.place(keys);
         let at = known.unwrap_or_else(|| {
             self.nodes.push(Folded::default());
             self.nodes.len() - 1
@@ -142,11 +151,33 @@ impl Fold {
             if !node.keys.contains(key) {
                 // The tool's own id stands before the call that it was started by: it is shown as the id.
                 let is_id = matches!(key, NodeKey::CliSession(..) | NodeKey::CliAgent(..));
-                let at = if is_id { 0 } else { node.keys.len() };
-                node.keys.insert(at, key.clone());
+                let nth = if is_id { 0 } else { node.keys.len() };
+                node.keys.insert(nth, key.clone());
+                if !self.places.is_empty() {
+                    let place = self.places.entry_ref(key).or_insert(at);
+                    *place = at.max(*place);
+                }
             }
         }
         node
+    }
+
+    /// Returns where the node is that has one of these keys.
+    fn place(&mut self, keys: &Keys) -> Option<usize> {
+        let has_any = |node: &Folded| keys.iter().any(|key| node.keys.contains(key));
+        // Most is said of the file's own node, which comes first.
+        if self.nodes.first().is_some_and(has_any) {
+            return Some(0);
+        }
+        if self.nodes.len() <= FEW {
+            return self.nodes.iter().rposition(has_any);
+        }
+        if self.places.is_empty() {
+            let all = self.nodes.iter().enumerate();
+            self.places =
+                all.flat_map(|(at, node)| node.keys.iter().map(move |key| (key.clone(), at))).collect();
+        }
+        keys.iter().filter_map(|key| self.places.get(key).copied()).max()
     }
 }
 

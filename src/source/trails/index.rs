@@ -117,24 +117,28 @@ impl Place {
 
     /// Reads the index; whatever is wrong with it, there is none then.
     pub fn load(&self) -> Known {
-        fs::read(&self.file).ok().and_then(|bytes| self.read(&bytes.into())).unwrap_or_default()
+        self.load_whole().and_then(|whole| self.unpack(&whole)).unwrap_or_default()
     }
 
-    fn read(&self, whole: &Bytes) -> Option<Known> {
+    /// Returns the bytes of the index, if its checksum is right.
+    pub fn load_whole(&self) -> Option<Bytes> {
+        let whole = Bytes::from(fs::read(&self.file).ok()?);
         let (said, sum) = whole.split_at_checked(whole.len().checked_sub(SUM)?)?;
-        let is_whole = crc32fast::hash(said).to_le_bytes() == sum;
-        if is_whole { self.unpack(said, whole) } else { None }
+        (crc32fast::hash(said).to_le_bytes() == sum).then(|| whole.slice_ref(said))
+    }
+
+    /// Begins to read what an index says; `None` where it is none, or another's.
+    pub fn enter<'a>(&self, whole: &'a [u8], texts: &'a mut Texts) -> Option<Unpacker<'a>> {
+        let mut from = Unpacker::new(whole.strip_prefix(FORM)?, texts);
+        let is_ours =
+            from.text()? == self.tool && from.number()? == u64::from(self.reader) && from.text()? == self.of;
+        is_ours.then_some(from)
     }
 
     /// Reads what an index says; `None` where it is none, or another's.
-    pub fn unpack(&self, said: &[u8], whole: &Bytes) -> Option<Known> {
+    pub fn unpack(&self, whole: &Bytes) -> Option<Known> {
         let mut texts = Texts::default();
-        let mut from = Unpacker::new(said.strip_prefix(FORM)?, &mut texts);
-        let is_ours =
-            from.text()? == self.tool && from.number()? == u64::from(self.reader) && from.text()? == self.of;
-        if !is_ours {
-            return None;
-        }
+        let mut from = self.enter(whole, &mut texts)?;
         let prices = from.number()?;
         let folders = from.list(|from| Folder::unpack(from, whole))?;
         from.is_done().then_some(Known { prices, folders })
@@ -150,7 +154,7 @@ impl Place {
         to
     }
 
-    /// Writes the index anew, beside the old one and then in its place.
+    /// Writes the index anew.
     pub fn save(&self, prices: u64, folders: &[(&OsStr, Listed<'_>)]) -> io::Result<()> {
         let mut to = self.begin();
         to.bytes.reserve(folders.iter().map(|(path, listed)| path.len() + listed.room()).sum());
@@ -159,6 +163,11 @@ impl Place {
             to.bytes(path.as_bytes());
             listed.pack(to);
         });
+        self.write(&to)
+    }
+
+    /// Writes what an index says, beside the old one and then in its place.
+    pub fn write(&self, to: &Packer) -> io::Result<()> {
         let folder = self.file.parent().ok_or(io::ErrorKind::InvalidInput)?;
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let mut temporary = tempfile::NamedTempFile::new_in(folder)?;

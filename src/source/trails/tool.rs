@@ -71,6 +71,14 @@ impl Scope {
         Self::Within(folders)
     }
 
+    /// Returns what an index of it is of: a tool's folder, and whose sessions in it.
+    pub fn named(&self, root: &Path) -> String {
+        match self {
+            Self::All => format!("{} all", root.display()),
+            Self::Within(folders) => format!("{} {folders:?}", root.display()),
+        }
+    }
+
     /// Returns whether what ran in this folder is wanted.
     pub fn has(&self, place: &Path) -> bool {
         match self {

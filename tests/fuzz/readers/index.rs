@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use quarterdeck::model::sealed::Messages;
+use quarterdeck::source::opencode::kept::{Kept, Recalled};
 use quarterdeck::source::trails::cost::Pricer;
 use quarterdeck::source::trails::fold::Fold;
 use quarterdeck::source::trails::index::Place;
@@ -21,6 +22,11 @@ pub fn read(bytes: &[u8]) {
         let _ = std::hint::black_box(messages);
     }
     let place = Place::new("/nowhere".as_ref(), "tool", 1, "all".into());
-    let whole = Bytes::from([&place.begin().bytes, bytes].concat());
-    let _ = place.unpack(&whole, &whole);
+    let mut begun = place.begin();
+    let whole = Bytes::from([&begun.bytes, bytes].concat());
+    let _ = place.unpack(&whole);
+    begun.number(0);
+    let whole = Bytes::from([&begun.bytes, bytes].concat());
+    let recalled = Recalled::unpack(&place, &whole, 0);
+    let _ = recalled.and_then(|recalled| Kept::default().recall(recalled, |_| true));
 }

@@ -54,7 +54,7 @@ impl Fold {
     pub fn unpack(bytes: &Bytes, texts: &mut Texts) -> Option<Self> {
         let mut from = Unpacker::new(bytes, texts);
         let nodes = from.list(|from| Folded::unpack(from, bytes))?;
-        from.is_done().then_some(Self { nodes })
+        from.is_done().then(|| Self { nodes, ..Self::default() })
     }
 }
 
