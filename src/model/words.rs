@@ -35,6 +35,10 @@ pub fn meaning(source: SourceKind, field: Field, word: &str) -> StatusWord {
     {
         return *canonical;
     }
+    // Most are written so already.
+    if word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') {
+        return look_up(source, field, word);
+    }
     let word: String = word
         .trim()
         .chars()

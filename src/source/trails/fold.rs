@@ -35,8 +35,8 @@ const FEW: usize = 16;
 #[derive(Debug, Clone, Default)]
 pub struct Fold {
     pub nodes: Vec<Folded>,
-    /// The last place at which a node has each key, once there are many.
-    places: HashMap<NodeKey, usize>,
+    /// The last place at which a node has each key, once there are many: of most files there never are.
+    places: Option<Box<HashMap<NodeKey, usize>>>,
 }
 
 impl PartialEq for Fold {
@@ -153,8 +153,8 @@ impl Fold {
                 let is_id = matches!(key, NodeKey::CliSession(..) | NodeKey::CliAgent(..));
                 let nth = if is_id { 0 } else { node.keys.len() };
                 node.keys.insert(nth, key.clone());
-                if !self.places.is_empty() {
-                    let place = self.places.entry_ref(key).or_insert(at);
+                if let Some(places) = &mut self.places {
+                    let place = places.entry_ref(key).or_insert(at);
                     *place = at.max(*place);
                 }
             }
@@ -172,12 +172,11 @@ impl Fold {
         if self.nodes.len() <= FEW {
             return self.nodes.iter().rposition(has_any);
         }
-        if self.places.is_empty() {
+        let places = self.places.get_or_insert_with(|| {
             let all = self.nodes.iter().enumerate();
-            self.places =
-                all.flat_map(|(at, node)| node.keys.iter().map(move |key| (key.clone(), at))).collect();
-        }
-        keys.iter().filter_map(|key| self.places.get(key).copied()).max()
+            Box::new(all.flat_map(|(at, node)| node.keys.iter().map(move |key| (key.clone(), at))).collect())
+        });
+        keys.iter().filter_map(|key| places.get(key).copied()).max()
     }
 }
 
@@ -435,6 +434,50 @@ impl From<Who> for Description {
             workspace: who.workspace,
             is_hearsay: who.is_hearsay,
             ..Self::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The keys of each node, by looking through all of them.
+    fn looked_through(said: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        let mut nodes: Vec<Vec<u8>> = Vec::new();
+        for keys in said {
+            let has_any = |node: &Vec<u8>| keys.iter().any(|key| node.contains(key));
+            let first = nodes.first().is_some_and(has_any).then_some(0);
+            let at = first.or_else(|| nodes.iter().rposition(has_any)).unwrap_or_else(|| {
+                nodes.push(Vec::new());
+                nodes.len() - 1
+            });
+            for key in keys {
+                if !nodes[at].contains(key) {
+                    nodes[at].push(*key);
+                }
+            }
+        }
+        nodes
+    }
+
+    proptest! {
+        #[test]
+        fn who_is_spoken_of_is_the_same_among_few_and_among_many(
+            said in prop::collection::vec(prop::collection::vec(0u8..60, 1..3), 0..120),
+        ) {
+            let key = |nth: &u8| NodeKey::ToolUse(nth.to_string().into());
+            let mut fold = Fold::default();
+            for keys in &said {
+                let mut keys = keys.iter().map(key);
+                let keys = Keys { first: keys.next().unwrap(), more: keys.collect() };
+                fold.take(Said { at: None, keys, what: NodeFact::Seen(NodeKind::Agent) });
+            }
+            let found: Vec<Vec<NodeKey>> = fold.nodes.into_iter().map(|node| node.keys).collect();
+            let nodes = looked_through(&said).into_iter();
+            prop_assert_eq!(found, nodes.map(|node| node.iter().map(key).collect()).collect::<Vec<Vec<_>>>());
         }
     }
 }

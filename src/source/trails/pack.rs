@@ -64,6 +64,11 @@ impl Packer {
         }
     }
 
+    /// Writes which of some things are there, all at once: those follow, and nothing for the others.
+    pub fn given(&mut self, given: &[bool]) {
+        self.number(given.iter().rev().fold(0, |all, is_given| all << 1 | u64::from(*is_given)));
+    }
+
     /// Writes how many there are, and each of them.
     pub fn list<T>(&mut self, list: &[T], mut write: impl FnMut(&mut Self, &T)) {
         self.number(list.len() as u64);
@@ -80,6 +85,17 @@ pub struct Texts {
     last: Option<Arc<str>>,
     /// The ids that were read last: what is concluded of a trail follows what it said, and agents each other.
     ids: [Option<Arc<str>>; 2],
+}
+
+/// Which of some things are there; a bit for each, and none for what is not read yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Given(u64);
+
+impl Given {
+    /// Returns whether there is no more than what was read.
+    pub fn is_done(self) -> bool {
+        self.0 == 0
+    }
 }
 
 /// Reads what was written.
@@ -187,6 +203,22 @@ impl<'a> Unpacker<'a> {
             1 => read(self).map(Some),
             _ => None,
         }
+    }
+
+    /// Reads what of some things are there.
+    pub fn given(&mut self) -> Option<Given> {
+        self.number().map(Given)
+    }
+
+    /// Reads the next of them, if it is there. `None`: it cannot be read.
+    pub fn next<T>(
+        &mut self,
+        given: &mut Given,
+        read: impl FnOnce(&mut Self) -> Option<T>,
+    ) -> Option<Option<T>> {
+        let is_given = given.0 & 1 == 1;
+        given.0 >>= 1;
+        if is_given { read(self).map(Some) } else { Some(None) }
     }
 
     pub fn list<T>(&mut self, mut read: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {

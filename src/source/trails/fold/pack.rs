@@ -61,40 +61,64 @@ impl Fold {
 impl Folded {
     fn pack(&self, to: &mut Packer) {
         to.list(&self.keys, pack_key);
-        to.maybe(self.kind, |to, kind| to.number(kind as u64));
-        to.list(&self.under, pack_key);
-        to.maybe(self.who.as_deref(), |to, who| who.pack(to));
-        to.list(&self.clocks, |to, (clock, at)| {
-            to.number(u64::from(*clock));
-            to.signed(*at);
-        });
-        to.maybe(self.may_sleep, Packer::number);
-        to.maybe(self.progress.as_ref(), pack_json);
-        to.maybe(self.status.as_deref(), |to, word| word.pack(to));
-        to.maybe(self.last.as_deref(), Packer::text);
-        to.maybe(self.next.as_deref(), Packer::text);
-        to.maybe(self.returned.as_deref(), pack_outcome);
-        to.maybe(self.sign, Packer::signed);
-        to.maybe(self.context.as_ref(), pack_json);
+        to.given(&[
+            self.kind.is_some(),
+            !self.under.is_empty(),
+            self.who.is_some(),
+            !self.clocks.is_empty(),
+            self.may_sleep.is_some(),
+            self.progress.is_some(),
+            self.status.is_some(),
+            self.last.is_some(),
+            self.next.is_some(),
+            self.returned.is_some(),
+            self.sign.is_some(),
+            self.context.is_some(),
+        ]);
+        self.kind.into_iter().for_each(|kind| to.number(kind as u64));
+        if !self.under.is_empty() {
+            to.list(&self.under, pack_key);
+        }
+        self.who.iter().for_each(|who| who.pack(to));
+        if !self.clocks.is_empty() {
+            to.list(&self.clocks, |to, (clock, at)| {
+                to.number(u64::from(*clock));
+                to.signed(*at);
+            });
+        }
+        self.may_sleep.into_iter().for_each(|millis| to.number(millis));
+        self.progress.iter().for_each(|progress| pack_json(to, progress));
+        self.status.iter().for_each(|word| word.pack(to));
+        self.last.iter().for_each(|last| to.text(last));
+        self.next.iter().for_each(|next| to.text(next));
+        self.returned.iter().for_each(|outcome| pack_outcome(to, outcome));
+        self.sign.into_iter().for_each(|at| to.signed(at));
+        self.context.iter().for_each(|context| pack_json(to, context));
     }
 
     fn unpack(from: &mut Unpacker<'_>, whole: &Bytes) -> Option<Self> {
+        let keys = from.list(unpack_key)?;
+        let mut given = from.given()?;
+        let clock = |from: &mut Unpacker<'_>| Some((u8::try_from(from.number()?).ok()?, from.signed()?));
         let mut node = Self {
-            keys: from.list(unpack_key)?,
-            kind: from.maybe(unpack_kind)?,
-            under: from.list(unpack_key)?,
-            who: from.maybe(Who::unpack)?.map(Box::new),
-            clocks: from.list(|from| Some((u8::try_from(from.number()?).ok()?, from.signed()?)))?,
-            may_sleep: from.maybe(Unpacker::number)?,
-            progress: from.maybe(unpack_json)?,
-            status: from.maybe(Word::unpack)?.map(Box::new),
-            last: from.maybe(|from| Some(from.text()?.into()))?,
-            next: from.maybe(|from| Some(from.text()?.into()))?,
-            returned: from.maybe(unpack_outcome)?.map(Box::new),
-            sign: from.maybe(Unpacker::signed)?,
-            context: from.maybe(unpack_json)?,
+            keys,
+            kind: from.next(&mut given, unpack_kind)?,
+            under: from.next(&mut given, |from| from.list(unpack_key))?.unwrap_or_default(),
+            who: from.next(&mut given, Who::unpack)?.map(Box::new),
+            clocks: from.next(&mut given, |from| from.list(clock))?.unwrap_or_default(),
+            may_sleep: from.next(&mut given, Unpacker::number)?,
+            progress: from.next(&mut given, unpack_json)?,
+            status: from.next(&mut given, Word::unpack)?.map(Box::new),
+            last: from.next(&mut given, |from| Some(from.text()?.into()))?,
+            next: from.next(&mut given, |from| Some(from.text()?.into()))?,
+            returned: from.next(&mut given, unpack_outcome)?.map(Box::new),
+            sign: from.next(&mut given, Unpacker::signed)?,
+            context: from.next(&mut given, unpack_json)?,
             used: Vec::new(),
         };
+        if !given.is_done() {
+            return None;
+        }
         node.used = match messages::unpack(from, whole)? {
             Form::Plain(used) => used,
             Form::Sealed(packed) => packed.used(from.texts())?,
@@ -105,31 +129,43 @@ impl Folded {
 
 impl Who {
     fn pack(&self, to: &mut Packer) {
-        to.maybe(self.title.as_deref(), Packer::text);
         let names = [&self.agent, &self.provider, &self.requested, &self.injected, &self.effective];
-        for name in names {
-            to.maybe(name.as_ref(), Packer::name);
-        }
-        to.maybe(self.index, |to, index| to.number(index.into()));
-        to.maybe(self.depth, |to, depth| to.number(depth.into()));
-        to.maybe(self.workspace.as_deref(), Packer::text);
-        to.number(u64::from(self.is_hearsay));
+        let [agent, provider, requested, injected, effective] = names.map(Option::is_some);
+        to.given(&[
+            self.is_hearsay,
+            self.title.is_some(),
+            agent,
+            provider,
+            requested,
+            injected,
+            effective,
+            self.index.is_some(),
+            self.depth.is_some(),
+            self.workspace.is_some(),
+        ]);
+        self.title.iter().for_each(|title| to.text(title));
+        names.into_iter().flatten().for_each(|name| to.name(name));
+        self.index.into_iter().for_each(|index| to.number(index.into()));
+        self.depth.into_iter().for_each(|depth| to.number(depth.into()));
+        self.workspace.iter().for_each(|place| to.text(place));
     }
 
     pub(super) fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
         let small = |from: &mut Unpacker<'_>| u32::try_from(from.number()?).ok();
-        Some(Self {
-            title: from.maybe(|from| Some(from.text()?.into()))?,
-            agent: from.maybe(Unpacker::name)?,
-            provider: from.maybe(Unpacker::name)?,
-            requested: from.maybe(Unpacker::name)?,
-            injected: from.maybe(Unpacker::name)?,
-            effective: from.maybe(Unpacker::name)?,
-            index: from.maybe(small)?,
-            depth: from.maybe(small)?,
-            workspace: from.maybe(|from| Some(from.text()?.into()))?,
-            is_hearsay: from.number()? != 0,
-        })
+        let mut given = from.given()?;
+        let who = Self {
+            is_hearsay: from.next(&mut given, |_| Some(()))?.is_some(),
+            title: from.next(&mut given, |from| Some(from.text()?.into()))?,
+            agent: from.next(&mut given, Unpacker::name)?,
+            provider: from.next(&mut given, Unpacker::name)?,
+            requested: from.next(&mut given, Unpacker::name)?,
+            injected: from.next(&mut given, Unpacker::name)?,
+            effective: from.next(&mut given, Unpacker::name)?,
+            index: from.next(&mut given, small)?,
+            depth: from.next(&mut given, small)?,
+            workspace: from.next(&mut given, |from| Some(from.text()?.into()))?,
+        };
+        given.is_done().then_some(who)
     }
 }
 

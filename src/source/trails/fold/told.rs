@@ -38,43 +38,40 @@ impl Told {
     fn unpack(from: &mut Unpacker<'_>, whole: &Bytes) -> Option<Self> {
         let count = from.number()?;
         let keys = unpack_keys(from, count)?;
+        let mut given = from.given()?;
         let mut facts = Vec::with_capacity(FACTS);
-        let mut tell = |what| facts.push((None, what));
-        if let Some(kind) = from.maybe(unpack_kind)? {
-            tell(NodeFact::Seen(kind));
-        }
-        match from.number()? {
-            0 => {}
-            count => tell(NodeFact::Under(unpack_keys(from, count)?)),
-        }
-        if let Some(who) = from.maybe(Who::unpack)? {
-            tell(NodeFact::Described(Box::new(who.into())));
-        }
-        let clocks = from.clone_of(|from| {
-            for _ in 0..from.number()? {
-                from.number()?;
-                from.signed()?;
-            }
-            Some(())
+        let kind = from.next(&mut given, unpack_kind)?;
+        facts.extend(kind.map(|kind| (None, NodeFact::Seen(kind))));
+        let under = from.next(&mut given, |from| {
+            let count = from.number()?;
+            unpack_keys(from, count)
         })?;
-        if let Some(millis) = from.maybe(Unpacker::number)? {
-            tell(NodeFact::MaySleep(millis));
+        facts.extend(under.map(|under| (None, NodeFact::Under(under))));
+        let who = from.next(&mut given, Who::unpack)?;
+        facts.extend(who.map(|who| (None, NodeFact::Described(Box::new(who.into())))));
+        let clocks = from.next(&mut given, |from| from.clone_of(pass_clocks))?;
+        let may_sleep = from.next(&mut given, Unpacker::number)?;
+        facts.extend(may_sleep.map(|millis| (None, NodeFact::MaySleep(millis))));
+        let progress = from.next(&mut given, unpack_json)?;
+        let word = from.next(&mut given, Word::unpack)?;
+        let last = from.next(&mut given, |from| Some(from.text()?.into()))?;
+        let next = from.next(&mut given, |from| Some(from.text()?.into()))?;
+        let returned = from.next(&mut given, unpack_outcome)?;
+        let sign = from.next(&mut given, Unpacker::signed)?.map(Stamp::from_millis);
+        let context = from.next(&mut given, unpack_json)?;
+        if !given.is_done() {
+            return None;
         }
-        let progress = from.maybe(unpack_json)?;
-        let word = from.maybe(Word::unpack)?;
-        let last = from.maybe(|from| Some(from.text()?.into()))?;
-        let next = from.maybe(|from| Some(from.text()?.into()))?;
-        let returned = from.maybe(unpack_outcome)?;
-        let sign = from.maybe(Unpacker::signed)?.map(Stamp::from_millis);
-        let context = from.maybe(unpack_json)?;
         facts.extend(progress.map(|progress| (None, NodeFact::Progressed(progress))));
         facts.extend(context.map(|context| (None, NodeFact::Filled(context))));
         facts.extend(word.map(Word::report));
-        let mut clocks = Unpacker::new(clocks, from.texts());
-        for _ in 0..clocks.number()? {
-            let clock = CLOCKS.get(usize::from(u8::try_from(clocks.number()?).ok()?));
-            let at = Stamp::from_millis(clocks.signed()?);
-            facts.extend(clock.map(|clock| (None, NodeFact::Clock(*clock, at))));
+        if let Some(clocks) = clocks {
+            let mut clocks = Unpacker::new(clocks, from.texts());
+            for _ in 0..clocks.number()? {
+                let clock = CLOCKS.get(usize::from(u8::try_from(clocks.number()?).ok()?));
+                let at = Stamp::from_millis(clocks.signed()?);
+                facts.extend(clock.map(|clock| (None, NodeFact::Clock(*clock, at))));
+            }
         }
         facts.extend(returned.map(|outcome| (None, NodeFact::Returned(Box::new(outcome)))));
         if last.is_some() || next.is_some() {
@@ -87,6 +84,14 @@ impl Told {
         };
         Some(Self { keys, facts, used, sealed })
     }
+}
+
+fn pass_clocks(from: &mut Unpacker<'_>) -> Option<()> {
+    for _ in 0..from.number()? {
+        from.number()?;
+        from.signed()?;
+    }
+    Some(())
 }
 
 /// Reads so many keys, of which there must be one.
