@@ -27,8 +27,10 @@ use quarterdeck::model::price::Prices;
 use quarterdeck::model::time::Stamp;
 use quarterdeck::source::claude::Claude;
 use quarterdeck::source::feed::Feed;
+use quarterdeck::source::opencode::OpenCode;
 use quarterdeck::source::trails::Trails;
 use quarterdeck::source::trails::tool::{Homes, Scope};
+use rusqlite::{Connection, params};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Deserialize;
 
@@ -36,6 +38,8 @@ use serde::Deserialize;
 const READING: f64 = 3.0;
 /// A second start costs at most this part of the first.
 const SECOND: f64 = 0.05;
+/// The same of a database of which the sessions are read anew, and no message.
+const SECOND_DATABASE: f64 = 0.25;
 /// An append among ten thousand files costs at most so many times what it does among ten.
 const APPEND: f64 = 1.5;
 /// The whole program costs at most this part of what `ccusage` does.
@@ -57,11 +61,13 @@ fn main() -> ExitCode {
     }
     println!("typed lines, first reading, second start: {times:.0?}");
     let [parsed, first, second] = times.map(median);
+    let [opencode_first, opencode_second] = opencode(20 * scale, 10);
     let (few, many) = append(10, 100 * scale);
     println!("an append among 10 files {few:?}, among {} {many:?}", 100 * scale);
     let mut results = vec![
         ("first reading / typed lines", first / parsed, Floor::AtMost(READING)),
         ("second start / first", second / first, Floor::AtMost(SECOND)),
+        ("opencode: second start / first", opencode_second / opencode_first, Floor::AtMost(SECOND_DATABASE)),
         ("append among many / among few", many.as_secs_f64() / few.as_secs_f64(), Floor::AtMost(APPEND)),
     ];
     if let Some(ratio) = against_ccusage(home.path()) {
@@ -245,7 +251,11 @@ fn read(home: &Path, is_first: bool) -> Duration {
     if is_first {
         let _ = fs::remove_dir_all(home.join(".cache"));
     }
-    let (mut feed, mut model, mut spent) = (feed(home), Model::default(), Duration::ZERO);
+    drain(feed(home))
+}
+
+fn drain(mut feed: impl Feed) -> Duration {
+    let (mut model, mut spent) = (Model::default(), Duration::ZERO);
     loop {
         let begun = worked();
         let batch = feed.poll(now());
@@ -258,6 +268,55 @@ fn read(home: &Path, is_first: bool) -> Duration {
     }
     assert!(!model.is_empty());
     spent
+}
+
+/// Reads a database of so many sessions of so many messages each, for the first time and again.
+fn opencode(sessions: usize, messages: usize) -> [f64; 2] {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("opencode");
+    fs::create_dir(&folder).unwrap();
+    let mut database = Connection::open(folder.join("opencode.db")).unwrap();
+    let tables = "CREATE TABLE session (id text PRIMARY KEY, parent_id text, directory text, title text,
+            time_created integer);
+        CREATE TABLE message (id text PRIMARY KEY, session_id text, data text);
+        CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, time_updated integer, data text);
+        CREATE INDEX parts ON part (message_id, id);";
+    database.execute_batch(tables).unwrap();
+    let all = database.transaction().unwrap();
+    let (data, part) = (
+        format!(
+            r#"{{"role":"assistant","time":{{"created":1793955600000,"completed":1793955601000}},"modelID":"claude-opus-5-5","cost":0.1,"tokens":{{"input":10,"output":20,"reasoning":0,"cache":{{"read":5,"write":6}}}},"finish":"tool-calls","system":"{}"}}"#,
+            "x".repeat(400)
+        ),
+        format!(
+            r#"{{"type":"tool","tool":"read","state":{{"status":"completed","input":{{"filePath":"a.rs"}},"output":"{}"}}}}"#,
+            "y".repeat(2000)
+        ),
+    );
+    for session in 0..sessions {
+        let id = format!("ses_{session}");
+        let row = params![id, "/srv/shop", "Make it work", 1_793_955_600_000_i64];
+        all.execute("INSERT INTO session VALUES (?1, NULL, ?2, ?3, ?4)", row).unwrap();
+        for nth in 0..messages {
+            let message = format!("msg_{session}_{nth}");
+            all.execute("INSERT INTO message VALUES (?1, ?2, ?3)", params![message, id, data]).unwrap();
+            let row = params![format!("prt_{session}_{nth}"), message, id, part];
+            all.execute("INSERT INTO part VALUES (?1, ?2, ?3, 1793955600000, ?4)", row).unwrap();
+        }
+    }
+    all.commit().unwrap();
+    let (data, cache) = (Some(home.path().to_owned()), Some(home.path().join("cache")));
+    let homes = Homes { data, cache, ..Homes::default() };
+    let mut times: [Vec<Duration>; 2] = Default::default();
+    for _ in 0..ROUNDS {
+        let _ = fs::remove_dir_all(home.path().join("cache"));
+        for times in &mut times {
+            let prices = Arc::new(Prices::built_in());
+            times.push(drain(OpenCode::new(&homes, Scope::All, SourceId(0), prices).unwrap()));
+        }
+    }
+    println!("opencode, {} messages, first and second: {times:.0?}", sessions * messages);
+    times.map(median)
 }
 
 /// Follows lines that are appended to one file, among few files and among many in turn; returns what one costs.
