@@ -144,7 +144,6 @@ impl Teller {
             if !is_latest {
                 facts.remove(place);
             }
-            // Who waited for it tells its end later than it does itself.
             facts.extend(ended.map(|at| (None, NodeFact::Clock(Clock::Ended, Stamp::from_millis(at)))));
         }
         if !used.is_empty() {
@@ -256,7 +255,13 @@ impl Teller {
             (this.at, this.is_end) >= (told.at, told.is_end) || (this.at, by) == (told.at, told.by)
         });
         if let Some(told) = told {
-            let ended = if is_end && told.is_end { at.min(told.ended) } else { told.ended };
+            let ended = match (is_end, told.is_end) {
+                // It was taken up again in between, though nobody saw it.
+                (true, true) if is_latest && by == told.by => at,
+                // Who waited for it tells its end later than it does itself.
+                (true, true) => at.min(told.ended),
+                (_, _) => told.ended,
+            };
             this = if is_latest {
                 Claim { ended: if told.is_end { ended } else { at }, ..this }
             } else {

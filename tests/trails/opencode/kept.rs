@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
+use quarterdeck::model::node::Clocks;
 use rstest::rstest;
 
 use super::*;
@@ -32,7 +33,10 @@ fn seen(model: &Model) -> String {
     for (ix, node) in model.nodes() {
         let mut messages: Vec<String> = node.messages().iter().map(|spent| format!("{spent:?}")).collect();
         messages.sort();
-        let _ = writeln!(text, "{} {:?} {messages:#?}", model.name_of(ix), node.subtree_spend());
+        let spend = node.subtree_spend();
+        let Clocks { created, started, ended, last_sign, .. } = node.clocks;
+        let clocks = [created, started, ended, last_sign];
+        let _ = writeln!(text, "{} {clocks:?} {spend:?} {messages:#?}", model.name_of(ix));
     }
     text
 }
@@ -74,6 +78,22 @@ fn what_came_since_and_what_was_not_finished_is_read() {
     let second = start(feed_with_index(&deck));
     assert_eq!(second, start(deck.feed(Scope::All)));
     assert_eq!(second, start(feed_with_index(&deck)), "the index that was written since has it too");
+}
+
+#[test]
+fn one_that_was_taken_up_again_ended_when_it_did_so_last() {
+    let deck = Deck::new();
+    two(&deck);
+    let ended = |feed: OpenCode| {
+        let (mut feed, mut model) = (feed, Model::default());
+        drain(&mut feed, &mut model);
+        model.get(model.find(&key("ses_a")).unwrap()).unwrap().clocks.ended
+    };
+    assert_eq!(ended(feed_with_index(&deck)), Some(Stamp::from_millis(BEGAN + 1000)));
+    // Between two looks, so nobody saw it run.
+    deck.message("msg_5", "ses_a", &user(2000));
+    deck.message("msg_6", "ses_a", &said(2010, Some(3000), Some("stop"), [10, 1, 0, 0], 0.001));
+    assert_eq!(ended(feed_with_index(&deck)), Some(Stamp::from_millis(BEGAN + 3000)));
 }
 
 #[rstest]
