@@ -70,6 +70,28 @@ fn a_message_that_two_files_have_is_told_alone() {
 }
 
 #[test]
+fn a_first_reading_of_many_files_tells_most_as_sums_and_each_message_once() {
+    const FILES: u8 = 48;
+    let home = Home::empty();
+    fs::create_dir_all(home.path("projects/-srv-shop")).unwrap();
+    for nth in 0..FILES {
+        // Each has a message of its own; every fourth has one of the file before it too.
+        let copied = if nth % 4 == 3 { line(nth - 1) } else { String::new() };
+        home.append(format!("projects/-srv-shop/m{nth}.jsonl"), (copied + &line(nth)).as_bytes());
+    }
+    let (alone, sealed) = told(&home);
+    assert!(sealed > 0, "{alone} were told alone");
+    without_index(&home);
+    let first = home.follow();
+    let input = |model: &Model| -> u64 {
+        model.nodes().filter_map(|(_, node)| node.own_spend().tokens().get(Count::Input)).sum()
+    };
+    assert_eq!(input(&first.model), (1..=u64::from(FILES)).sum::<u64>());
+    assert_eq!(first.model.audit(), Ok(()));
+    assert_eq!(booked(&home.follow().model), booked(&first.model));
+}
+
+#[test]
 fn other_prices_are_in_force_at_once_and_what_was_kept_is_kept_anew() {
     let home = Home::of("nested");
     let before = home.follow();
