@@ -51,6 +51,24 @@ fn a_second_start_reads_only_what_came_since() {
     assert_eq!(home.shape(), whole);
 }
 
+#[rstest]
+#[case::a_session("projects/-srv-shop/aaaa0001.jsonl", "Make the basket faster.")]
+#[case::its_agents("projects/-srv-shop/aaaa0001/subagents", "agent-")]
+#[case::a_project("projects/-srv-shop", "Make the basket faster.")]
+fn what_was_removed_is_in_the_index_no_more(#[case] gone: &str, #[case] said: &str) {
+    let home = Home::of("nested");
+    home.shape();
+    let is_kept = || {
+        let bytes = fs::read(index(&home)).unwrap();
+        bytes.windows(said.len()).any(|part| part == said.as_bytes())
+    };
+    assert!(is_kept());
+    let path = home.path(gone);
+    if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }.unwrap();
+    home.shape();
+    assert!(!is_kept());
+}
+
 #[test]
 fn a_file_that_was_written_anew_is_read_anew() {
     let home = Home::of("nested");

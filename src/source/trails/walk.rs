@@ -164,7 +164,10 @@ impl Walk {
         let known = before.as_ref().filter(|before| !before.below.is_empty() && tool.holds_one(folder));
         // The time before the list: what comes meanwhile is found by the next look.
         let modified = known.map(|known| known.modified).or_else(|| self.modified(folder));
-        let Some(modified) = modified else { return self.lost(folder) };
+        let Some(modified) = modified else {
+            self.has_missed |= before.is_some();
+            return self.lost(folder);
+        };
         let first = found.len();
         let (below, is_settled) = match before {
             Some(Before { modified: then, trails, below }) if then == modified => {
