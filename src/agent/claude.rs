@@ -5,8 +5,10 @@
 //! copies of prompts and requests.
 
 mod chains;
+mod doing;
 mod line;
 pub mod live;
+mod note;
 mod reader;
 mod short;
 mod spawns;
@@ -18,4 +20,4 @@ pub use talk::Speech;
 /// The name of the tool in keys.
 pub const TOOL: &str = "claude";
 /// The version of the reader: it grows when the same lines say something else.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;

@@ -87,8 +87,8 @@ impl Lasts {
 /// What is known beside a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Beside<'a> {
-    /// What a small file that belongs to it says, where there is one.
-    pub side: Option<&'a Value>,
+    /// A small file that belongs to it, where there is one: JSON that is whole.
+    pub side: Option<&'a [u8]>,
     /// What is known of the process that writes it.
     pub process: Process,
     /// The time.
@@ -150,6 +150,15 @@ pub fn rank(
     let group = if is_live { UNPLACED / 2 } else { UNPLACED + UNPLACED / 2 };
     let description = Description { index: Some(group - minutes), ..Description::default() };
     say.push(Said::of(None, keys.clone(), NodeFact::Described(Box::new(description))));
+}
+
+/// Says where an agent stands among others of the same conversation: by when it began, whichever file is read first.
+pub fn place(first: Option<Stamp>, keys: &Keys, say: &mut Vec<Said>) {
+    // Milliseconds would take more room than there is: what counts is what is left of them after 24 days each time, and
+    // those of one conversation are seldom that far apart.
+    let index = first.and_then(|first| u32::try_from(first.millis().rem_euclid(i64::from(UNPLACED))).ok());
+    let description = Description { index, ..Description::default() };
+    say.extend(index.map(|_| Said::of(None, keys.clone(), NodeFact::Described(Box::new(description)))));
 }
 
 /// Returns how long an agent that is said to run may be silent before it counts as stale, in milliseconds.

@@ -89,6 +89,9 @@ enum Whose<'a> {
     Helper(&'a str),
 }
 
+/// The folder of a session's agents, in the session's own.
+const AGENTS: &str = "subagents";
+
 /// What the tool does by itself beside a conversation, with a copy of it: it shortens it, answers a question aside,
 /// thinks of what may be typed next. Nobody was handed anything.
 const HELPERS: [&str; 3] = ["acompact", "aside_question", "aprompt_suggestion"];
@@ -109,7 +112,7 @@ fn whose<'a>(parts: &[&'a str]) -> Option<Whose<'a>> {
                 None => Some(Whose::Session(name)),
             }
         }
-        [_, session, "subagents", .., file] => {
+        [_, session, AGENTS, .., file] => {
             let id = file.strip_prefix("agent-")?.strip_suffix(".jsonl")?;
             Some(if is_helper(id) { Whose::Helper(session) } else { Whose::Agent(id, Some(session)) })
         }
@@ -137,8 +140,8 @@ impl Tool for Claude {
             return Sort::Other;
         }
         match parts.as_slice() {
-            [] | [_] | [_, _] | [_, _, "subagents", ..] if is_folder => Sort::Folder,
-            [_, _, "subagents", .., file] if file.ends_with(".meta.json") => {
+            [] | [_] | [_, _] | [_, _, AGENTS, ..] if is_folder => Sort::Folder,
+            [_, _, AGENTS, .., file] if file.ends_with(".meta.json") => {
                 let trail = file.trim_end_matches(".meta.json");
                 Sort::Side(path.with_file_name(format!("{trail}.jsonl")))
             }
@@ -158,14 +161,12 @@ impl Tool for Claude {
         path.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name.starts_with(b"agent-"))
     }
 
-    fn holds_one(&self, folder: &Path) -> bool {
-        // A session's: its agents are in `subagents`.
-        matches!(self.parts(folder).as_slice(), [_, _])
+    fn only(&self, folder: &Path) -> Option<PathBuf> {
+        matches!(self.parts(folder).as_slice(), [_, _]).then(|| folder.join(AGENTS))
     }
 
     fn below(&self, trail: &Path) -> Option<PathBuf> {
-        matches!(whose(&self.parts(trail))?, Whose::Session(_))
-            .then(|| trail.with_extension("").join("subagents"))
+        matches!(whose(&self.parts(trail))?, Whose::Session(_)).then(|| trail.with_extension("").join(AGENTS))
     }
 
     fn open(&self, trail: &Path, state: Option<&Value>) -> Box<dyn Trail> {
@@ -209,7 +210,7 @@ pub fn transcript(homes: &Homes, session: &str, agent: Option<&str>) -> Option<P
             None => vec![folder.join(format!("{session}.jsonl"))],
             Some(agent) => {
                 let file = format!("agent-{agent}.jsonl");
-                vec![folder.join(session).join("subagents").join(&file), folder.join(file)]
+                vec![folder.join(session).join(AGENTS).join(&file), folder.join(file)]
             }
         }
     });

@@ -34,6 +34,10 @@ impl Places {
     /// Adds a folder.
     pub fn add(&self, folder: &Path) {
         let mut known = self.known();
+        // Most sessions of a batch ran where the one before did.
+        if known.folders.last().is_some_and(|last| last.as_os_str() == folder.as_os_str()) {
+            return;
+        }
         if known.has.insert(folder.to_owned()) {
             known.folders.push(folder.to_owned());
             known.bell.iter().for_each(Bell::ring);

@@ -227,3 +227,37 @@ fn nothing_is_written_where_nothing_was_read() {
     drop(feed);
     assert_eq!(fs::metadata(index(&home)).unwrap().modified().unwrap(), written);
 }
+
+#[test]
+fn the_first_agents_of_a_session_that_had_a_folder_before_are_found() {
+    let home = Home::of("nested");
+    let prompt =
+        r#"{"type":"user","uuid":"x1","timestamp":"2026-11-16T08:09:00Z","message":{"content":"Go."}}"#;
+    home.write("projects/-srv-shop/cccc0001.jsonl", format!("{prompt}\n").as_bytes());
+    home.write("projects/-srv-shop/cccc0001/tool-results/one.txt", b"a long answer");
+    // Old enough that the same time means the same content.
+    let at = std::time::UNIX_EPOCH + Duration::from_secs(1_790_000_000);
+    fs::File::open(home.path("projects/-srv-shop/cccc0001")).unwrap().set_modified(at).unwrap();
+    let mut followed = home.follow();
+    let below = "projects/-srv-shop/cccc0001/subagents/agent-q1";
+    home.write(format!("{below}.meta.json"), br#"{"description":"Looks around"}"#);
+    home.write(format!("{below}.jsonl"), format!("{prompt}\n").as_bytes());
+    assert!(home.shape().contains("Looks around"), "at the next start");
+    followed.feed.ring(&home.path("projects/-srv-shop/cccc0001"));
+    followed.look();
+    assert!(followed.shape().contains("Looks around"), "while it looks");
+}
+
+#[test]
+fn agents_behind_a_link_are_not_read() {
+    let home = Home::of("nested");
+    let agents = home.path("projects/-srv-shop/aaaa0001/subagents");
+    assert!(home.shape().contains("Count the queries"));
+    let elsewhere = home.folder.path().join("elsewhere");
+    fs::rename(&agents, &elsewhere).unwrap();
+    fs::remove_dir_all(home.folder.path().join(".cache")).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &agents).unwrap();
+    let linked = home.shape();
+    fs::remove_file(&agents).unwrap();
+    assert_eq!(linked, home.shape(), "as if they were not there");
+}

@@ -32,8 +32,8 @@ const PROGRESS: &[u8] = b"progress";
 pub struct Record<'a> {
     pub kind: Cow<'a, [u8]>,
     pub subtype: Option<Cow<'a, str>>,
-    pub timestamp: Option<Cow<'a, str>>,
-    // What is seldom asked for stays as it is written.
+    // What is seldom asked for as a text stays as it is written.
+    pub timestamp: Option<Raw<'a>>,
     pub session_id: Option<Raw<'a>>,
     pub uuid: Option<Raw<'a>>,
     pub parent_uuid: Option<Raw<'a>>,
@@ -149,15 +149,21 @@ impl Usage {
 }
 
 impl<'a> Record<'a> {
-    /// Reads a line; `None` where it is no record, or one of no interest. Of what is told twice the last counts.
-    pub fn read(bytes: &'a [u8]) -> Option<Self> {
+    /// Reads a line.
+    pub fn of(bytes: &'a [u8]) -> Option<Self> {
+        let mut record = Self::default();
+        record.read(bytes).map(|()| record)
+    }
+
+    /// Reads a line into an empty record, since one is large to be handed on; `None` where it is none, or one of no
+    /// interest. Of what is told twice the last counts.
+    pub fn read(&mut self, bytes: &'a [u8]) -> Option<()> {
         let mut line = Skim::new(bytes);
         if !line.is_object() {
             return None;
         }
-        let mut record = Self::default();
-        line.members(|name, value| record.take(name, value))?;
-        line.is_done().then_some(record)
+        line.members(|name, value| self.take(name, value))?;
+        line.is_done().then_some(())
     }
 
     fn take(&mut self, name: &[u8], value: &mut Skim<'a>) -> Option<()> {
@@ -166,7 +172,7 @@ impl<'a> Record<'a> {
             // A copy of what was put before the model; it has no words of its own.
             b"attachment" if value.is_object() => return None,
             b"subtype" => self.subtype = value.text()?,
-            b"timestamp" => self.timestamp = value.text()?,
+            b"timestamp" => self.timestamp = Some(value.raw()?),
             b"sessionId" => self.session_id = Some(value.raw()?),
             b"uuid" => self.uuid = Some(value.raw()?),
             b"parentUuid" => self.parent_uuid = Some(value.raw()?),
@@ -188,8 +194,13 @@ impl<'a> Record<'a> {
 
     /// Returns when it was written.
     pub fn at(&self) -> Option<Stamp> {
-        self.timestamp.as_deref().and_then(Stamp::parse)
+        self.timestamp.and_then(stamp)
     }
+}
+
+/// Reads a moment; nearly all have the form that need not be made a text.
+fn stamp(written: Raw<'_>) -> Option<Stamp> {
+    written.inner().and_then(Stamp::parse_own).or_else(|| Stamp::parse(&written.text()?))
 }
 
 /// Returns whether a line is of no interest, by its beginning alone.
@@ -203,11 +214,11 @@ pub fn moment(bytes: &[u8]) -> Option<Stamp> {
     line.members(|name, value| {
         let value = value.raw()?;
         if name == b"timestamp" {
-            timestamp = value.text();
+            timestamp = Some(value);
         }
         Some(())
     })?;
-    timestamp.filter(|_| line.is_done()).as_deref().and_then(Stamp::parse)
+    timestamp.filter(|_| line.is_done()).and_then(stamp)
 }
 
 /// Returns the text of a raw value: a string, or the texts of its blocks.
@@ -345,7 +356,7 @@ mod tests {
         let block = format!(r#"{{"type":"tool_use","id":"t1","name":"Send","input":{input}}}"#);
         let line = format!(r#"{{"type":"assistant","message":{{"id":"m1","content":[{block}],{USAGE}}}}}"#);
         assert!(!is_noise(line.as_bytes()));
-        let message = Record::read(line.as_bytes()).and_then(|record| record.message).unwrap();
+        let message = Record::of(line.as_bytes()).and_then(|record| record.message).unwrap();
         assert_eq!(message.usage.unwrap().tokens().get(Count::Output), Some(7));
     }
 
@@ -353,6 +364,6 @@ mod tests {
     #[case::a_copy_of_a_prompt(r#"{"parentUuid":"p","attachment":{"type":"prompt"},"type":"attachment"}"#)]
     #[case::a_note_of_a_tool(r#"{"parentUuid":"p","data":{},"type":"progress"}"#)]
     fn what_nobody_said_is_no_record(#[case] line: &str) {
-        assert_eq!(Record::read(line.as_bytes()), None);
+        assert_eq!(Record::of(line.as_bytes()), None);
     }
 }

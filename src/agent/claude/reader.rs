@@ -11,7 +11,9 @@ use serde_json::Value;
 
 use super::TOOL;
 use super::chains::Chains;
+use super::doing::Doing;
 use super::line::{Block, Content, Message, Record, is_noise, moment};
+use super::note::Note;
 use super::short::{call, cut, title};
 use super::spawns::{Spawns, status};
 use crate::agent::lines::Line;
@@ -78,6 +80,8 @@ struct State {
     #[serde(skip_serializing_if = "Option::is_none")]
     requested: Option<Name>,
     turn: Turn,
+    #[serde(skip_serializing_if = "Doing::is_none")]
+    doing: Doing,
     #[serde(skip_serializing_if = "Option::is_none")]
     first: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -165,11 +169,10 @@ impl Reader {
         if record.is_meta || record.is_compact_summary {
             return;
         }
+        // That it is a sign of life, whatever it says, is concluded of the last moment.
         for text in texts {
             self.prompt(text, at, say);
         }
-        // A sign of life, whatever it says.
-        say.push(Said::of(at, self.keys(), NodeFact::Active(Action::default())));
     }
 
     fn prompt(&mut self, text: &str, at: Option<Stamp>, say: &mut Vec<Said>) {
@@ -217,7 +220,7 @@ impl Reader {
         let key = self.key.clone();
         for block in blocks.iter().filter(|block| *block.kind == *b"tool_use") {
             self.state.spawns.call(block, &key, at, say);
-            say.push(Said::of(at, self.keys(), active(block)));
+            self.state.doing.take(block);
         }
         self.state.turn = turn(message.stop_reason.as_deref(), blocks);
         if let Some(text) = said.filter(|_| self.state.turn == Turn::Over) {
@@ -305,13 +308,13 @@ impl Trail for Reader {
         if line.cut > 0 {
             return;
         }
-        let record = (!is_noise(&line.bytes)).then(|| Record::read(&line.bytes)).flatten();
-        let Some(record) = record else {
+        let mut record = Record::default();
+        if is_noise(&line.bytes) || record.read(&line.bytes).is_none() {
             if !self.state.is_seen && self.state.begun.is_none() && self.is_session() {
                 self.state.begun = moment(&line.bytes).map(Stamp::millis);
             }
             return;
-        };
+        }
         let at = record.at();
         let is_copy = at.zip(self.state.begun).is_some_and(|(at, begun)| at.millis() < begun);
         if is_copy {
@@ -357,9 +360,9 @@ impl Trail for Reader {
         }
         let mut keys = self.keys();
         if let Own::Agent(_, session) = &self.own {
-            let side = |name: &str| beside.side.and_then(|side| side.get(name)?.as_str());
-            keys.more.extend(side("toolUseId").map(|call| NodeKey::ToolUse(call.into())));
-            let above = side("parentAgentId").map(|agent| NodeKey::CliAgent(TOOL.into(), agent.into()));
+            let note = Note::of(beside);
+            keys.more.extend(note.call.as_deref().map(|call| NodeKey::ToolUse(call.into())));
+            let above = note.parent.as_deref().map(|agent| NodeKey::CliAgent(TOOL.into(), agent.into()));
             let session = session.as_ref().or(self.state.session.as_ref());
             let session = session.map(|id| NodeKey::CliSession(TOOL.into(), Arc::clone(id)));
             say.extend(
@@ -367,10 +370,9 @@ impl Trail for Reader {
             );
             let prompt = self.state.prompt.clone().filter(|_| beside.side.is_some());
             // Without a note beside it, the call that started it describes it.
-            let title = side("description").map(|text| cut(text, WHY)).or(prompt);
-            let agent = side("agentType").map(Name::from).or_else(|| self.state.agent.clone());
-            let depth = beside.side.and_then(|side| side.get("spawnDepth")?.as_u64());
-            let depth = depth.and_then(|depth| u32::try_from(depth).ok());
+            let title = note.description.as_deref().map(|text| cut(text, WHY)).or(prompt);
+            let agent = note.agent.as_deref().map(Name::from).or_else(|| self.state.agent.clone());
+            let depth = note.depth.and_then(|depth| u32::try_from(depth).ok());
             let description = Description { title, agent, depth, ..Description::default() };
             say.push(Said::of(None, keys.clone(), NodeFact::Described(Box::new(description))));
         } else {
@@ -384,13 +386,20 @@ impl Trail for Reader {
         let unknown = u64::try_from(MAY_SLEEP.as_millis()).unwrap_or(u64::MAX);
         let millis = if alive { ALIVE_MAY_SLEEP } else { unknown };
         say.push(Said::of(None, keys.clone(), NodeFact::MaySleep(millis)));
+        if !self.state.doing.is_none() {
+            let action = Action { last: Some(self.state.doing.text().to_owned()), next: None };
+            say.push(Said::of(None, keys.clone(), NodeFact::Active(action)));
+        }
         let last = self.state.last.map(Stamp::from_millis);
         say.push(Said::of(last, keys, self.stands(beside, alive)));
     }
 
     fn lasts(&self, beside: &Beside<'_>) -> Lasts {
         let last = self.state.last.map(Stamp::from_millis);
-        Lasts { is_side_final: finished(beside), ..Lasts::after(last, &[RECENT, ABANDONED], beside.now) }
+        Lasts {
+            is_side_final: Note::of(beside).is_finished,
+            ..Lasts::after(last, &[RECENT, ABANDONED], beside.now)
+        }
     }
 
     fn state(&self) -> Value {
@@ -413,18 +422,13 @@ impl Reader {
             Turn::Over => status("completed", None),
             Turn::Failed(why) => status("failed", Some(why.clone())),
             Turn::Interrupted => status("interrupted", None),
-            Turn::Open if finished(beside) => status("completed", None),
+            Turn::Open if Note::of(beside).is_finished => status("completed", None),
             Turn::Open if is_old && !alive => {
                 status("abandoned", Some("its last turn did not end, and no process of it runs".into()))
             }
             Turn::Open => status("running", None),
         }
     }
-}
-
-/// Returns whether the note beside it says that it came to its end.
-fn finished(beside: &Beside<'_>) -> bool {
-    beside.side.and_then(|side| side.get("finished")?.as_bool()).unwrap_or(false)
 }
 
 /// Says what a message used. The model is most likely the one that is known, and then not named anew.

@@ -73,8 +73,9 @@ pub fn title(prompt: &str) -> Option<String> {
 
 /// Returns the first line that is not empty, cut where it is too long.
 pub fn first_line(text: &str, longest: usize) -> String {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    cut(line, longest)
+    let text = text.trim_start();
+    let end = memchr::memchr(b'\n', text.as_bytes()).unwrap_or(text.len());
+    cut(text.get(..end).unwrap_or_default().trim_end(), longest)
 }
 
 /// Returns the beginning of a text.

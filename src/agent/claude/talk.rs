@@ -20,7 +20,7 @@ impl Talk for Speech {
         if line.cut > 0 || is_noise(&line.bytes) {
             return;
         }
-        let Some(record) = Record::read(&line.bytes).filter(|record| !record.is_meta) else { return };
+        let Some(record) = Record::of(&line.bytes).filter(|record| !record.is_meta) else { return };
         let at = record.at();
         let is_user = *record.kind == *b"user";
         let Some(message) = record.message.filter(|_| is_user || *record.kind == *b"assistant") else {

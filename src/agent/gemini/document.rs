@@ -23,7 +23,7 @@ impl Document {
 impl Document {
     /// Reads the document that is there now.
     fn read(&self, beside: &Beside<'_>, say: &mut Vec<Said>) -> Option<Chat> {
-        let bytes = beside.side?.to_string().into_bytes();
+        let bytes = beside.side?;
         let mut chat = self.chat.clone();
         chat.line(&Line { offset: 0, next: bytes.len() as u64, bytes: bytes.into(), cut: 0 }, say);
         Some(chat)

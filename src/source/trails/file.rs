@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use bytes::Bytes;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::cost::Pricer;
@@ -73,7 +74,8 @@ enum Kept {
 #[derive(Default)]
 struct Side {
     stamped: Option<Stamped>,
-    value: Option<Value>,
+    /// What is in it, if that is JSON.
+    bytes: Option<Vec<u8>>,
     /// Why it is not read.
     trouble: Option<String>,
 }
@@ -325,7 +327,7 @@ impl TrailFile {
         let mut said: Vec<Said> = Vec::new();
         let mut lasts = Lasts::default();
         if let Reader::Open(reader) = &self.reader {
-            let beside = Beside { side: self.side.value.as_ref(), process: self.process, now };
+            let beside = Beside { side: self.side.bytes.as_deref(), process: self.process, now };
             reader.conclude(&beside, &mut said);
             lasts = reader.lasts(&beside);
         }
@@ -429,9 +431,10 @@ impl TrailFile {
         }
         // One that is being written is half; it is read again when it is whole.
         let mut bytes = vec![0; usize::try_from(now.len).unwrap_or(0)];
-        let read = file.read_exact(&mut bytes).ok();
-        if let Some(value) = read.and_then(|()| serde_json::from_slice(&bytes).ok()) {
-            self.side = Side { stamped: Some(now), value: Some(value), trouble: None };
+        let is_whole =
+            file.read_exact(&mut bytes).is_ok() && serde_json::from_slice::<IgnoredAny>(&bytes).is_ok();
+        if is_whole {
+            self.side = Side { stamped: Some(now), bytes: Some(bytes), trouble: None };
         }
     }
 }

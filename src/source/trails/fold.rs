@@ -21,6 +21,7 @@ use crate::model::handoff::Outcome;
 use crate::model::key::{Keys, NodeKey};
 use crate::model::name::Name;
 use crate::model::node::NodeKind;
+use crate::model::sealed::mark;
 use crate::model::time::Stamp;
 use crate::model::usage::{Context, Count, Tokens, Usd};
 use crate::model::words::Field;
@@ -94,6 +95,8 @@ pub struct Word {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Used {
     pub id: Option<Arc<str>>,
+    /// Stands for the id: others are told from it by this.
+    mark: u64,
     model: Option<Name>,
     counts: [Option<u64>; 5],
     /// What of the cache is kept for an hour.
@@ -140,6 +143,11 @@ impl Fold {
 
     /// Returns the node that has one of these keys. What is said of a node now was most likely said of it before.
     fn node(&mut self, keys: &Keys) -> &mut Folded {
+        let is_own = |own: &Folded| keys.more.is_empty() && own.keys.first() == Some(&keys.first);
+        if self.nodes.first().is_some_and(is_own) {
+            #[expect(clippy::indexing_slicing, reason = "it was looked at just before")]
+            return &mut self.nodes[0];
+        }
         let known = self.place(keys);
         let at = known.unwrap_or_else(|| {
             self.nodes.push(Folded::default());
@@ -335,6 +343,7 @@ impl Used {
             counts,
             is_total: report.scope == Scope::Total,
             cost: report.cost.map(|cost| cost.0),
+            mark: report.id.as_deref().map_or(0, mark),
             id: report.id,
             model: report.model,
             hour_cache: report.hour_cache,
@@ -344,7 +353,7 @@ impl Used {
 
     fn is_same(&self, other: &Self) -> bool {
         match (&self.id, &other.id) {
-            (Some(one), Some(two)) => one == two,
+            (Some(one), Some(two)) => self.mark == other.mark && one == two,
             (None, None) => self.is_total && other.is_total && self.model == other.model,
             (_, _) => false,
         }

@@ -123,10 +123,10 @@ pub trait Tool: Send + 'static {
     /// Returns what a path is; nothing is read for it but what decides that.
     fn sort(&self, path: &Path, is_folder: bool) -> Sort;
 
-    /// Returns whether no more than one thing in a folder can ever be of interest, and that a folder too: where it is known
-    /// it is looked at itself.
-    fn holds_one(&self, _folder: &Path) -> bool {
-        false
+    /// Returns the one thing in a folder that can ever be of interest, itself a folder, where there is no other: so the
+    /// folder need not be listed to find it.
+    fn only(&self, _folder: &Path) -> Option<PathBuf> {
+        None
     }
 
     /// Returns where the session of a trail ran, where that must be read from the file itself to know whether it

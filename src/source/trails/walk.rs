@@ -160,8 +160,9 @@ impl Walk {
     /// Lists a folder: its trails go to `found`, the folders to look into are returned. `None`: it is gone.
     fn look(&mut self, tool: &impl Tool, folder: &Path, found: &mut Vec<Found>) -> Option<Vec<PathBuf>> {
         let before = self.before.remove(folder.as_os_str());
+        let only = tool.only(folder);
         // What may be in it is known: that is looked at, and not the folder.
-        let known = before.as_ref().filter(|before| !before.below.is_empty() && tool.holds_one(folder));
+        let known = before.as_ref().filter(|before| !before.below.is_empty() && only.is_some());
         // The time before the list: what comes meanwhile is found by the next look.
         let modified = known.map(|known| known.modified).or_else(|| self.modified(folder));
         let Some(modified) = modified else {
@@ -169,8 +170,8 @@ impl Walk {
             return self.lost(folder);
         };
         let first = found.len();
-        let (below, is_settled) = match before {
-            Some(Before { modified: then, trails, below }) if then == modified => {
+        let (below, is_settled) = match (before, only) {
+            (Some(Before { modified: then, trails, below }), _) if then == modified => {
                 let (all, base) = (trails.len(), self.base.as_ref());
                 let look = |path: &PathBuf| match base {
                     Some(base) if base.has(path) => base.file(path),
@@ -183,7 +184,12 @@ impl Walk {
                 self.has_missed |= found.len() - first < all;
                 (below, modified != i64::MIN)
             }
-            before => {
+            (_, Some(only)) => {
+                // As in a list: a link may lead anywhere.
+                let is_there = fs::symlink_metadata(&only).is_ok_and(|meta| meta.is_dir());
+                (is_there.then_some(only).into_iter().collect(), is_past(modified))
+            }
+            (before, None) => {
                 let Ok(listed) = list(tool, folder, found) else { return self.lost(folder) };
                 let known = before.map(|before| before.trails).unwrap_or_default();
                 self.has_missed |= !recognise(known, found.get_mut(first..).unwrap_or_default());

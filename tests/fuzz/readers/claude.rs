@@ -8,7 +8,6 @@ use quarterdeck::model::time::Stamp;
 
 pub fn read(bytes: &[u8]) {
     let own = [Own::Session("s".into()), Own::Agent("a".into(), None), Own::Helper("s".into())];
-    let side = serde_json::from_slice(bytes).ok();
     for own in own {
         let (mut reader, mut said, mut log) = (Reader::new(own.clone(), None), Vec::new(), Vec::new());
         let mut talk = Speech;
@@ -17,7 +16,7 @@ pub fn read(bytes: &[u8]) {
             talk.line(&line, &mut log);
         });
         let now = Stamp::from_millis(1_800_000_000_000);
-        reader.conclude(&Beside { side: side.as_ref(), process: Process::Unknown, now }, &mut said);
+        reader.conclude(&Beside { side: Some(bytes), process: Process::Unknown, now }, &mut said);
         let _ = Reader::new(own, Some(&reader.state()));
     }
 }

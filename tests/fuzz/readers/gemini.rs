@@ -16,8 +16,5 @@ pub fn read(bytes: &[u8]) {
     let now = Stamp::from_millis(1_800_000_000_000);
     reader.conclude(&Beside { side: None, process: Process::Unknown, now }, &mut said);
     let _ = Chat::resume(&reader.state());
-    if let Ok(document) = serde_json::from_slice(bytes) {
-        Document::new(None)
-            .conclude(&Beside { side: Some(&document), process: Process::Unknown, now }, &mut said);
-    }
+    Document::new(None).conclude(&Beside { side: Some(bytes), process: Process::Unknown, now }, &mut said);
 }

@@ -26,7 +26,7 @@ impl Spent {
         if line.cut > 0 || is_noise(&line.bytes) {
             return None;
         }
-        let record = Record::read(&line.bytes).filter(|record| *record.kind == *b"assistant")?;
+        let record = Record::of(&line.bytes).filter(|record| *record.kind == *b"assistant")?;
         let message = record.message?;
         let used = message.usage?;
         self.used(message.id.as_deref()?, record.request_id.as_deref(), message.model.as_deref(), &used)

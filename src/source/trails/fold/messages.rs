@@ -15,6 +15,10 @@ use crate::source::trails::pack::{Packer, Texts, Unpacker};
 
 /// How many bytes a mark has.
 const MARK: usize = size_of::<u64>();
+/// As many bytes say how long an id is, at most of nearly all.
+const LENGTH: usize = 2;
+/// About so many bytes a message takes beside its id and the mark of it.
+const REST: usize = 32;
 
 /// Messages as they were packed, each with what it cost by the table of that time.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,14 +63,16 @@ pub(super) fn pack(node: &Folded, pricer: &mut Pricer, to: &mut Packer) -> Optio
     if count == 0 {
         return None;
     }
+    let room = node.used.len() * MARK;
+    let text: usize = node.used.iter().map(|used| used.id.as_ref().map_or(0, |id| id.len() + LENGTH)).sum();
     let (mut spend, mut parts) =
-        (Spend::default(), [Packer::default(), Packer::default(), Packer::default()]);
+        (Spend::default(), [room, text, node.used.len() * REST].map(Packer::with_room));
     let [marks, ids, rest] = &mut parts;
     for used in &node.used {
         let report = pricer.report(used);
         spend.add(&report.spend());
         let id = used.id.as_deref().unwrap_or_default();
-        marks.bytes.extend_from_slice(&mark(id).to_le_bytes());
+        marks.bytes.extend_from_slice(&used.mark.to_le_bytes());
         ids.text(id);
         used.pack_rest(rest);
         rest.maybe(report.cost.filter(|_| report.by_table), |to, cost| to.signed(cost.0));
@@ -178,7 +184,7 @@ impl Used {
 
     /// Writes everything but its id.
     fn pack_rest(&self, to: &mut Packer) {
-        let Self { id: _, model, counts, hour_cache, is_total, is_fast, cost } = self;
+        let Self { id: _, mark: _, model, counts, hour_cache, is_total, is_fast, cost } = self;
         to.maybe(model.as_ref(), Packer::name);
         // Which of them are told, then those.
         to.number(counts.iter().rev().fold(0, |told, count| told << 1 | u64::from(count.is_some())));
@@ -197,6 +203,15 @@ impl Used {
         let (hour_cache, marks) = (from.number()?, from.number()?);
         let (is_total, is_fast) = (marks & 1 == 1, marks & 2 == 2);
         let cost = from.maybe(Unpacker::signed)?;
-        Some(Self { id, model, counts, hour_cache, is_total, is_fast, cost })
+        Some(Self {
+            mark: id.as_deref().map_or(0, mark),
+            id,
+            model,
+            counts,
+            hour_cache,
+            is_total,
+            is_fast,
+            cost,
+        })
     }
 }

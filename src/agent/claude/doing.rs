@@ -1,0 +1,110 @@
+//! What a conversation does: the last call of a tool. Of thousands of them only the last is ever shown, so it is kept as
+//! it is written, and put into words when somebody asks.
+
+use std::cell::OnceCell;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::line::Block;
+use super::short::call;
+use crate::agent::skim::{Raw, Skim};
+
+/// A call that is larger is put into words at once: one that writes a file has all of it.
+const LARGE: usize = 16 * 1024;
+
+/// The last call.
+#[derive(Debug, Clone, Default)]
+pub struct Doing {
+    /// The tool's name and what it is given.
+    name: Vec<u8>,
+    input: Vec<u8>,
+    text: OnceCell<String>,
+}
+
+impl Doing {
+    /// Takes a call; one without a name says nothing.
+    pub fn take(&mut self, block: &Block<'_>) {
+        let Some(name) = block.name.filter(|name| name.is_text()) else { return };
+        self.name.clear();
+        self.input.clear();
+        self.text = OnceCell::new();
+        let input = block.input.map(Raw::bytes).unwrap_or_default();
+        if name.bytes().len() + input.len() > LARGE {
+            self.text = worded(Some(name), block.input).into();
+        } else {
+            self.name.extend_from_slice(name.bytes());
+            self.input.extend_from_slice(input);
+        }
+    }
+
+    /// Returns it in a few words; empty where there was no call.
+    pub fn text(&self) -> &str {
+        self.text.get_or_init(|| worded(Skim::new(&self.name).raw(), Skim::new(&self.input).raw()))
+    }
+
+    /// Returns whether there was no call.
+    pub fn is_none(&self) -> bool {
+        self.text().is_empty()
+    }
+}
+
+fn worded(name: Option<Raw<'_>>, input: Option<Raw<'_>>) -> String {
+    name.and_then(Raw::text).map(|name| call(&name, input)).unwrap_or_default()
+}
+
+impl PartialEq for Doing {
+    fn eq(&self, other: &Self) -> bool {
+        self.text() == other.text()
+    }
+}
+
+impl Serialize for Doing {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.text())
+    }
+}
+
+impl<'de> Deserialize<'de> for Doing {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?.into();
+        Ok(Self { text, ..Self::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was done after calls with inputs of these sizes.
+    fn after(sizes: &[usize]) -> Doing {
+        let mut doing = Doing::default();
+        for (nth, size) in sizes.iter().enumerate() {
+            let (name, input) =
+                (format!(r#""Write{nth}""#), format!(r#"{{"content":"{}","path":"f"}}"#, "x".repeat(*size)));
+            let block = Block {
+                name: Skim::new(name.as_bytes()).raw(),
+                input: Skim::new(input.as_bytes()).raw(),
+                ..Block::default()
+            };
+            doing.take(&block);
+            assert_eq!(doing.text(), format!("Write{nth} f"));
+        }
+        doing
+    }
+
+    #[test]
+    fn the_last_call_is_shown_and_a_large_one_is_not_kept() {
+        assert!(Doing::default().is_none());
+        let doing = after(&[10, 1_000_000, 20, 1_000_000]);
+        assert!(doing.name.capacity() + doing.input.capacity() <= 2 * LARGE);
+        let kept = serde_json::to_string(&doing).unwrap();
+        assert_eq!(serde_json::from_str::<Doing>(&kept).unwrap(), doing);
+    }
+
+    #[test]
+    fn a_call_without_a_name_changes_nothing() {
+        let mut doing = after(&[10]);
+        doing.take(&Block { name: Skim::new(b"7").raw(), ..Block::default() });
+        assert_eq!(doing.text(), "Write0 f");
+    }
+}
