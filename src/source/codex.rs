@@ -52,7 +52,7 @@ impl Tool for Codex {
     }
 
     fn version(&self) -> u32 {
-        3
+        4
     }
 
     fn root(&self) -> &Path {

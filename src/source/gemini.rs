@@ -65,7 +65,7 @@ impl Tool for Gemini {
     }
 
     fn version(&self) -> u32 {
-        4
+        5
     }
 
     fn root(&self) -> &Path {

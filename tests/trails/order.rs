@@ -1,14 +1,16 @@
-//! Where the sessions of each tool stand among the roots: what is live first, what is past last, the newest first.
+//! Where the sessions of each tool stand among the roots: what is live first, what is past last, the newest first. And
+//! where agents stand in their session: in the order in which they were begun.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use quarterdeck::model::Model;
 use quarterdeck::model::fact::{Description, Fact, NodeFact};
 use quarterdeck::model::key::{NodeKey, SourceId};
 use quarterdeck::model::price::Prices;
 use quarterdeck::model::time::Stamp;
+use quarterdeck::model::{Model, NodeIx};
 use quarterdeck::source::claude::Claude;
 use quarterdeck::source::codex::Codex;
 use quarterdeck::source::feed::Feed;
@@ -16,6 +18,7 @@ use quarterdeck::source::gemini::Gemini;
 use quarterdeck::source::opencode::OpenCode;
 use quarterdeck::source::trails::Trails;
 use quarterdeck::source::trails::tool::{Homes, Scope};
+use rstest::rstest;
 use serde_json::json;
 
 fn write(path: &Path, text: &str) {
@@ -108,4 +111,83 @@ fn what_is_live_stands_before_the_delegations_and_what_is_past_after_them_whiche
         "an hour later all are past: {later:?}"
     );
     assert_eq!(later.get(1).map(String::as_str), Some("live 3"));
+}
+
+/// Writes a session with two agents that were begun one after the other; returns their files.
+type Family = fn(&Path) -> [PathBuf; 2];
+
+fn claude_family(home: &Path) -> [PathBuf; 2] {
+    const AT: &str = "2026-11-02T09:00:00.000Z";
+    let call = |id: &str, title: &str| json!({"type": "tool_use", "id": id, "name": "Task", "input": {"description": title, "prompt": "Go."}});
+    let line = |kind: &str, content: serde_json::Value| {
+        json!({"type": kind, "uuid": "u", "timestamp": AT, "message": {"content": content}}).to_string()
+            + "\n"
+    };
+    let projects = home.join(".claude/projects/-srv-shop");
+    let calls = json!([call("t1", "first"), call("t2", "second")]);
+    write(&projects.join("s0.jsonl"), &(line("user", json!("Begin.")) + &line("assistant", calls)));
+    [("a2", "t1", "first"), ("a1", "t2", "second")].map(|(agent, call, title)| {
+        let trail = projects.join(format!("s0/subagents/agent-{agent}.jsonl"));
+        write(&trail, &line("user", json!("Go.")));
+        write(
+            &trail.with_extension("meta.json"),
+            &json!({"toolUseId": call, "description": title}).to_string(),
+        );
+        trail
+    })
+}
+
+fn codex_family(home: &Path) -> [PathBuf; 2] {
+    let thread = |nth: usize| format!("01a1e20f-0000-7000-8000-{nth:012}");
+    let path = |nth: usize| {
+        home.join(".codex/sessions/2026/11/02")
+            .join(format!("rollout-2026-11-02T09-00-00-{}.jsonl", thread(nth)))
+    };
+    codex(home, "2026-11-02T09:00:00.000Z", "Begin.", 0);
+    [(2, "first"), (1, "second")].map(|(nth, title)| {
+        let at = format!("2026-11-02T09:00:00.{:03}Z", 100 - nth);
+        let source = json!({"subagent": {"thread_spawn": {"parent_thread_id": thread(0), "depth": 1}}});
+        let meta = json!({"timestamp": at, "type": "session_meta",
+            "payload": {"id": thread(nth), "timestamp": at, "cwd": "/srv/shop", "source": source}});
+        let said = json!({"timestamp": at, "type": "event_msg",
+            "payload": {"type": "user_message", "message": title}});
+        write(&path(nth), &format!("{meta}\n{said}\n"));
+        path(nth)
+    })
+}
+
+fn gemini_family(home: &Path) -> [PathBuf; 2] {
+    gemini(home, "2026-11-02T09:00:00.000Z", "Begin.", 0);
+    [("b", 7, "first"), ("a", 8, "second")].map(|(id, millis, title)| {
+        let at = format!("2026-11-02T09:00:00.{millis:03}Z");
+        let header = json!({"sessionId": id, "startTime": at, "lastUpdated": at, "kind": "subagent"});
+        let said = json!({"id": "m0", "timestamp": at, "type": "user", "content": [{"text": title}]});
+        let path = home.join(format!(".gemini/tmp/shop/chats/00000000-0/{id}.jsonl"));
+        write(&path, &format!("{header}\n{said}\n"));
+        path
+    })
+}
+
+#[rstest]
+#[case::claude(claude_family)]
+#[case::codex(codex_family)]
+#[case::gemini(gemini_family)]
+fn agents_stand_in_the_order_in_which_they_were_begun_whichever_file_is_newer(#[case] family: Family) {
+    for newest in [0, 1] {
+        let home = tempfile::tempdir().unwrap();
+        let files = family(home.path());
+        for (nth, file) in files.iter().enumerate() {
+            // All are newer than the session's own, so its word on them comes last.
+            let at = SystemTime::now() + Duration::from_secs(if nth == newest { 20 } else { 10 });
+            fs::File::open(file).unwrap().set_modified(at).unwrap();
+        }
+        let mut model = Model::default();
+        for mut feed in feeds(home.path()) {
+            let _ = model.apply_all(feed.poll(Stamp::parse("2026-11-02T09:10:00Z").unwrap()).facts);
+        }
+        let [root] = model.roots().collect::<Vec<_>>()[..] else { panic!("{model:?}") };
+        let title = |ix: &NodeIx| model.get(*ix).and_then(|node| node.title.as_deref().map(str::to_owned));
+        let titles: Vec<String> = model.get(root).unwrap().children().iter().filter_map(title).collect();
+        assert_eq!(titles, ["first", "second"], "newest is {newest}");
+    }
 }

@@ -23,8 +23,12 @@ const WHY: usize = 400;
 
 /// The calls that started sub-agents.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Spawns(Vec<Spawn>);
+#[serde(default)]
+pub struct Spawns {
+    calls: Vec<Spawn>,
+    /// How many there were.
+    count: u32,
+}
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,6 +39,8 @@ struct Spawn {
     agent: Option<Arc<str>>,
     /// A checksum of its prompt, by which older versions' agents are found.
     prompt: u32,
+    /// How many were started before it: so they stand in the tree, whichever of their files is read first.
+    nth: u32,
 }
 
 /// What a call says of the agent that it starts.
@@ -97,18 +103,21 @@ impl Spawns {
         let input: Option<Input<'_>> = block.input.and_then(Input::read);
         let Some(input) = input else { return };
         let call: Arc<str> = (*id).into();
-        self.0.retain(|known| known.call != call);
-        if self.0.len() >= REMEMBERED {
-            self.0.remove(0);
+        let before = self.calls.iter().position(|known| known.call == call).map(|at| self.calls.remove(at));
+        let nth = before.map_or(self.count, |known| known.nth);
+        self.count = self.count.max(nth.saturating_add(1));
+        if self.calls.len() >= REMEMBERED {
+            self.calls.remove(0);
         }
         let prompt = input.prompt.as_deref().map_or(0, prompt_crc);
-        self.0.push(Spawn { call: Arc::clone(&call), agent: None, prompt });
+        self.calls.push(Spawn { call: Arc::clone(&call), agent: None, prompt, nth });
         let keys = Keys::from(NodeKey::ToolUse(call));
         let description = Description {
             title: input.description.as_deref().map(|text| first_line(text, 200)),
             agent: input.subagent_type.as_deref().map(Into::into),
             provider: Some("anthropic".into()),
             model_requested: input.model.as_deref().map(Into::into),
+            index: Some(nth),
             ..Description::default()
         };
         say.push(Said::of(None, keys.clone(), NodeFact::Seen(NodeKind::Agent)));
@@ -128,8 +137,10 @@ impl Spawns {
         say: &mut Vec<Said>,
     ) {
         // Most conversations never started one, and most answers are a tool's.
-        let Some(call) = block.tool_use_id.filter(|_| !self.0.is_empty()).and_then(Raw::text) else { return };
-        let Some(known) = self.0.iter_mut().find(|known| *known.call == *call) else { return };
+        let Some(call) = block.tool_use_id.filter(|_| !self.calls.is_empty()).and_then(Raw::text) else {
+            return;
+        };
+        let Some(known) = self.calls.iter_mut().find(|known| *known.call == *call) else { return };
         let answer: Option<Answer<'_>> = result.and_then(Answer::read);
         let agent = answer.as_ref().and_then(|answer| answer.agent_id.as_deref());
         known.agent = agent.map(Into::into).or(known.agent.take());
@@ -151,7 +162,7 @@ impl Spawns {
             call.is_some_and(|call| *known.call == *call)
                 || task.is_some_and(|task| known.agent.as_deref() == Some(task))
         };
-        let Some(known) = self.0.iter().find(is_it) else { return };
+        let Some(known) = self.calls.iter().find(is_it) else { return };
         let word = between(text, "status").unwrap_or("completed");
         let why = between(text, "summary").filter(|_| word != "completed").map(|why| cut(why, WHY));
         say.push(Said::of(at, known.keys(), status(word, why)));
@@ -160,7 +171,7 @@ impl Spawns {
     /// Returns the call that an agent with this prompt was started by.
     pub fn by_prompt(&self, prompt: &str) -> Option<NodeKey> {
         let crc = prompt_crc(prompt);
-        let known = self.0.iter().rev().find(|known| known.prompt == crc)?;
+        let known = self.calls.iter().rev().find(|known| known.prompt == crc)?;
         Some(NodeKey::ToolUse(Arc::clone(&known.call)))
     }
 }

@@ -10,7 +10,7 @@ use super::replay::Replay;
 use super::{TOOL, key, wire};
 use crate::agent::excerpt;
 use crate::agent::lines::Line;
-use crate::agent::trail::{Beside, Lasts, RECENT, SILENT, Said, Trail, rank, silence};
+use crate::agent::trail::{Beside, Lasts, RECENT, SILENT, Said, Trail, place, rank, silence};
 use crate::model::fact::{Action, Clock, Description, NodeFact, StatusReport, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::node::NodeKind;
@@ -75,7 +75,9 @@ impl Trail for Rollout {
     fn conclude(&self, beside: &Beside<'_>, say: &mut Vec<Said>) {
         let Some(thread) = self.replay.thread.as_deref() else { return };
         let keys = key(thread).into();
-        if !self.is_agent {
+        if self.is_agent {
+            place(self.first, &keys, say);
+        } else {
             rank(self.first, self.last, &keys, beside, say);
         }
         if self.is_running {
