@@ -111,7 +111,17 @@ impl<'a> Skim<'a> {
 
     /// Reads a number that counts something; of another value nothing.
     pub fn count(&mut self) -> Option<Option<u64>> {
-        self.raw().map(Raw::count)
+        /// So many digits are never too large.
+        const SAFE: usize = 19;
+        let digits = self.rest.iter().take(SAFE).map_while(digit);
+        let (len, number) = digits.fold((0, 0), |(len, number), digit| (len + 1, number * 10 + digit));
+        match self.rest.split_at_checked(len) {
+            Some((_, rest)) if len > 0 && rest.first().is_some_and(|next| is_after_word(*next)) => {
+                self.rest = rest;
+                Some(Some(number))
+            }
+            Some(_) | None => self.raw().map(Raw::count),
+        }
     }
 
     /// Returns whether an object begins here.
@@ -215,7 +225,6 @@ impl<'a> Raw<'a> {
 
     /// Returns the number, if it counts something.
     pub fn count(self) -> Option<u64> {
-        let digit = |byte: &u8| Some(byte.wrapping_sub(b'0')).filter(|digit| *digit < 10).map(u64::from);
         let add = |number: u64, byte| number.checked_mul(10)?.checked_add(digit(byte)?);
         self.0.iter().try_fold(0, add).filter(|_| !self.0.is_empty())
     }
@@ -233,6 +242,11 @@ impl<'a> Raw<'a> {
             _ => None,
         }
     }
+}
+
+/// Returns what a digit stands for.
+fn digit(byte: &u8) -> Option<u64> {
+    Some(byte.wrapping_sub(b'0')).filter(|digit| *digit < 10).map(u64::from)
 }
 
 /// Returns where the value ends that begins a text.
@@ -415,6 +429,28 @@ mod tests {
     #[case("{}", None)]
     fn a_text_is_read_as_it_was_meant(#[case] written: &str, #[case] text: Option<&str>) {
         assert_eq!(Skim::new(written.as_bytes()).text().unwrap().as_deref(), text);
+    }
+
+    #[rstest]
+    #[case("0", Some(0))]
+    #[case("41000", Some(41_000))]
+    #[case("0012", Some(12))]
+    #[case("9999999999999999999", Some(9_999_999_999_999_999_999))]
+    #[case("18446744073709551615", Some(u64::MAX))]
+    #[case("18446744073709551616", None)]
+    #[case("-1", None)]
+    #[case("1.5", None)]
+    #[case("1e3", None)]
+    #[case("null", None)]
+    #[case("\"7\"", None)]
+    #[case("[7]", None)]
+    fn what_counts_is_a_number_without_a_sign(#[case] written: &str, #[case] count: Option<u64>) {
+        for after in ["", ",", "}", " "] {
+            let text = format!("{written}{after}");
+            let mut skim = Skim::new(text.as_bytes());
+            assert_eq!(skim.count(), Some(count), "{text}");
+            assert_eq!(skim.rest, after.as_bytes(), "{text}");
+        }
     }
 
     #[test]

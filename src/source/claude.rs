@@ -8,9 +8,10 @@ pub mod registry;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -52,8 +53,10 @@ impl Claude {
         // Byte by byte: it is asked for every file that is found.
         let below = path.as_os_str().as_bytes().strip_prefix(self.projects.as_os_str().as_bytes());
         let below = below.filter(|below| below.first().is_none_or(|byte| *byte == b'/')).unwrap_or_default();
-        let parts = below.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
-        parts.filter_map(|part| str::from_utf8(part).ok()).collect()
+        let mut parts = Vec::with_capacity(PARTS);
+        let each = below.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
+        parts.extend(each.filter_map(|part| str::from_utf8(part).ok()));
+        parts
     }
 
     fn wants(&self, folder: &str) -> bool {
@@ -89,6 +92,18 @@ enum Whose<'a> {
     Helper(&'a str),
 }
 
+/// How the name of a transcript ends, and of the note beside an agent's.
+const TRAIL: &str = ".jsonl";
+const NOTE: &str = ".meta.json";
+/// A path has no more parts, as far as any version nests them.
+const PARTS: usize = 6;
+
+/// Returns a path with another end, byte by byte: it is asked for every agent.
+fn with_end(path: &Path, end: &str, other: &str) -> Option<PathBuf> {
+    let begin = path.as_os_str().as_bytes().strip_suffix(end.as_bytes())?;
+    Some(PathBuf::from(OsString::from_vec([begin, other.as_bytes()].concat())))
+}
+
 /// The folder of a session's agents, in the session's own.
 const AGENTS: &str = "subagents";
 
@@ -104,7 +119,7 @@ fn is_helper(id: &str) -> bool {
 fn whose<'a>(parts: &[&'a str]) -> Option<Whose<'a>> {
     match parts {
         [_, file] => {
-            let name = file.strip_suffix(".jsonl")?;
+            let name = file.strip_suffix(TRAIL)?;
             match name.strip_prefix("agent-") {
                 // Whose helper it is only its lines would say.
                 Some(id) if is_helper(id) => None,
@@ -113,7 +128,7 @@ fn whose<'a>(parts: &[&'a str]) -> Option<Whose<'a>> {
             }
         }
         [_, session, AGENTS, .., file] => {
-            let id = file.strip_prefix("agent-")?.strip_suffix(".jsonl")?;
+            let id = file.strip_prefix("agent-")?.strip_suffix(TRAIL)?;
             Some(if is_helper(id) { Whose::Helper(session) } else { Whose::Agent(id, Some(session)) })
         }
         _ => None,
@@ -141,9 +156,8 @@ impl Tool for Claude {
         }
         match parts.as_slice() {
             [] | [_] | [_, _] | [_, _, AGENTS, ..] if is_folder => Sort::Folder,
-            [_, _, AGENTS, .., file] if file.ends_with(".meta.json") => {
-                let trail = file.trim_end_matches(".meta.json");
-                Sort::Side(path.with_file_name(format!("{trail}.jsonl")))
+            [_, _, AGENTS, .., file] if file.ends_with(NOTE) => {
+                with_end(path, NOTE, TRAIL).map_or(Sort::Other, Sort::Side)
             }
             parts if !is_folder && whose(parts).is_some() => Sort::Trail,
             _ => Sort::Other,
@@ -151,8 +165,8 @@ impl Tool for Claude {
     }
 
     fn side(&self, trail: &Path) -> Option<PathBuf> {
-        let Whose::Agent(id, Some(_)) = whose(&self.parts(trail))? else { return None };
-        Some(trail.with_file_name(format!("agent-{id}.meta.json")))
+        let Whose::Agent(_, Some(_)) = whose(&self.parts(trail))? else { return None };
+        with_end(trail, TRAIL, NOTE)
     }
 
     fn is_below(&self, trail: &Path) -> bool {

@@ -359,7 +359,8 @@ impl OpenCode {
         let Some(place) = self.index.as_ref().filter(|_| is_whole && self.kept.is_dirty()) else { return };
         let sessions = &self.sessions;
         let newest = |id: &str| sessions.get(id).map_or(0, |known| known.newest);
-        self.kept.save(place, &self.progress.mark, &self.open, newest, &mut self.teller.pricer);
+        // A full disk costs the next start some time, and nothing else.
+        let _ = self.kept.save(place, &self.progress.mark, &self.open, newest, &mut self.teller.pricer);
     }
 
     fn tell(&mut self, mut said: Vec<Said>, now: Stamp, batch: &mut Batch) {

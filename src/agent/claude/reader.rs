@@ -358,9 +358,8 @@ impl Trail for Reader {
         if !self.state.is_seen {
             return;
         }
-        let mut keys = self.keys();
+        let (mut keys, note) = (self.keys(), Note::of(beside));
         if let Own::Agent(_, session) = &self.own {
-            let note = Note::of(beside);
             keys.more.extend(note.call.as_deref().map(|call| NodeKey::ToolUse(call.into())));
             let above = note.parent.as_deref().map(|agent| NodeKey::CliAgent(TOOL.into(), agent.into()));
             let session = session.as_ref().or(self.state.session.as_ref());
@@ -391,7 +390,7 @@ impl Trail for Reader {
             say.push(Said::of(None, keys.clone(), NodeFact::Active(action)));
         }
         let last = self.state.last.map(Stamp::from_millis);
-        say.push(Said::of(last, keys, self.stands(beside, alive)));
+        say.push(Said::of(last, keys, self.stands(beside, &note, alive)));
     }
 
     fn lasts(&self, beside: &Beside<'_>) -> Lasts {
@@ -413,7 +412,7 @@ impl Trail for Reader {
 
 impl Reader {
     /// Returns how it stands, by its last turn, by the note beside it and by its process.
-    fn stands(&self, beside: &Beside<'_>, alive: bool) -> NodeFact {
+    fn stands(&self, beside: &Beside<'_>, note: &Note<'_>, alive: bool) -> NodeFact {
         let last = self.state.last.map(Stamp::from_millis);
         let is_old = last.is_none_or(|last| beside.now.since(last) > ABANDONED);
         match &self.state.turn {
@@ -422,7 +421,7 @@ impl Reader {
             Turn::Over => status("completed", None),
             Turn::Failed(why) => status("failed", Some(why.clone())),
             Turn::Interrupted => status("interrupted", None),
-            Turn::Open if Note::of(beside).is_finished => status("completed", None),
+            Turn::Open if note.is_finished => status("completed", None),
             Turn::Open if is_old && !alive => {
                 status("abandoned", Some("its last turn did not end, and no process of it runs".into()))
             }

@@ -4,6 +4,8 @@
 //! It counts only while the messages up to there are the same ones: as many, and the last one by its id. Whatever else
 //! it is, all is read anew.
 
+use std::io;
+
 use bytes::Bytes;
 use hashbrown::HashMap;
 
@@ -131,7 +133,7 @@ impl Kept {
         self.is_dirty
     }
 
-    /// Writes the index. A full disk costs the next start some time, and nothing else.
+    /// Writes the index.
     pub fn save(
         &mut self,
         place: &Place,
@@ -139,9 +141,10 @@ impl Kept {
         open: &[Numbered],
         newest: impl Fn(&str) -> i64,
         pricer: &mut Pricer,
-    ) {
+    ) -> io::Result<()> {
         self.is_dirty = false;
-        let mut to = place.begin();
+        let mut writing = place.begin()?;
+        let to = &mut writing.to;
         to.number(pricer.prices().fingerprint());
         to.signed(mark.newest);
         to.text(&mark.last);
@@ -150,13 +153,13 @@ impl Kept {
             to.signed(open.number);
             to.text(&open.message.id);
         });
-        to.number(self.sessions.len() as u64);
-        for (id, said) in &mut self.sessions {
-            to.text(id);
-            to.signed(newest(id));
-            to.bytes(said.pack(pricer));
-        }
-        let _ = place.write(&to);
+        writing.list(&mut self.sessions, |writing, (id, said)| {
+            writing.to.text(id);
+            writing.to.signed(newest(id));
+            writing.to.bytes(said.pack(pricer));
+            Ok(())
+        })?;
+        writing.finish()
     }
 }
 

@@ -19,8 +19,8 @@ use crate::model::time::Stamp;
 
 /// The form of the index itself.
 const FORM: &[u8] = b"quarterdeck trails 4\n";
-/// The numbers of an entry take no more bytes than this.
-const NUMBERS: usize = 64;
+/// So much of an index is written at once.
+const AT_ONCE: usize = 64 * 1024;
 /// How many bytes its checksum has.
 const SUM: usize = 4;
 
@@ -144,9 +144,9 @@ impl Place {
         from.is_done().then_some(Known { prices, folders })
     }
 
-    /// Begins an index: what says of what it is.
-    pub fn begin(&self) -> Packer {
-        let mut to = Packer::default();
+    /// Returns what an index begins with: what says of what it is.
+    pub fn head(&self) -> Packer {
+        let mut to = Packer::with_room(2 * AT_ONCE);
         to.bytes.extend_from_slice(FORM);
         to.text(self.tool);
         to.number(self.reader.into());
@@ -154,27 +154,68 @@ impl Place {
         to
     }
 
-    /// Writes the index anew.
-    pub fn save(&self, prices: u64, folders: &[(&OsStr, Listed<'_>)]) -> io::Result<()> {
-        let mut to = self.begin();
-        to.bytes.reserve(folders.iter().map(|(path, listed)| path.len() + listed.room()).sum());
-        to.number(prices);
-        to.list(folders, |to, (path, listed)| {
-            to.bytes(path.as_bytes());
-            listed.pack(to);
-        });
-        self.write(&to)
-    }
-
-    /// Writes what an index says, beside the old one and then in its place.
-    pub fn write(&self, to: &Packer) -> io::Result<()> {
+    /// Begins to write the index anew.
+    pub fn begin(&self) -> io::Result<Writing<'_>> {
         let folder = self.file.parent().ok_or(io::ErrorKind::InvalidInput)?;
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
+        let temporary = tempfile::NamedTempFile::new_in(folder)?;
         temporary.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;
-        temporary.write_all(&to.bytes)?;
-        temporary.write_all(&crc32fast::hash(&to.bytes).to_le_bytes())?;
-        temporary.persist(&self.file).map_err(|error| error.error)?;
+        Ok(Writing { place: self, temporary, sum: crc32fast::Hasher::new(), to: self.head() })
+    }
+
+    /// Writes the index anew.
+    pub fn save(&self, prices: u64, folders: &[(&OsStr, Listed<'_>)]) -> io::Result<()> {
+        let mut writing = self.begin()?;
+        writing.to.number(prices);
+        writing.list(folders, |writing, (path, listed)| {
+            writing.to.bytes(path.as_bytes());
+            listed.write(writing)
+        })?;
+        writing.finish()
+    }
+}
+
+/// An index that is being written beside the old one. Little of it is in memory at a time: there may be very many
+/// trails.
+#[derive(Debug)]
+pub struct Writing<'a> {
+    place: &'a Place,
+    temporary: tempfile::NamedTempFile,
+    sum: crc32fast::Hasher,
+    /// What comes next.
+    pub to: Packer,
+}
+
+impl Writing<'_> {
+    /// Writes how many there are, and each of them.
+    pub fn list<T>(
+        &mut self,
+        list: impl IntoIterator<Item = T, IntoIter: ExactSizeIterator>,
+        mut write: impl FnMut(&mut Self, T) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let list = list.into_iter();
+        self.to.number(list.len() as u64);
+        for one in list {
+            write(self, one)?;
+            if self.to.bytes.len() >= AT_ONCE {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the new index in the place of the old one.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.flush()?;
+        self.temporary.write_all(&self.sum.finalize().to_le_bytes())?;
+        self.temporary.persist(&self.place.file).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sum.update(&self.to.bytes);
+        self.temporary.write_all(&self.to.bytes)?;
+        self.to.bytes.clear();
         Ok(())
     }
 }
@@ -185,19 +226,14 @@ impl Listed<'_> {
         Self { modified: i64::MIN, below: Vec::new(), trails: Vec::new() }
     }
 
-    /// Returns how many bytes it takes at most, or nearly so.
-    fn room(&self) -> usize {
-        let trails = self.trails.iter().map(|(name, entry)| name.len() + entry.room());
-        trails.chain(self.below.iter().map(|name| name.len() + NUMBERS)).sum::<usize>() + NUMBERS
-    }
-
-    fn pack(&self, to: &mut Packer) {
-        to.signed(self.modified);
-        to.list(&self.below, |to, name| to.bytes(name.as_bytes()));
-        to.list(&self.trails, |to, (name, entry)| {
-            to.bytes(name.as_bytes());
-            entry.pack(to);
-        });
+    fn write(&self, writing: &mut Writing<'_>) -> io::Result<()> {
+        writing.to.signed(self.modified);
+        writing.to.list(&self.below, |to, name| to.bytes(name.as_bytes()));
+        writing.list(&self.trails, |writing, (name, entry)| {
+            writing.to.bytes(name.as_bytes());
+            entry.pack(&mut writing.to);
+            Ok(())
+        })
     }
 }
 
@@ -218,13 +254,6 @@ impl Entry {
     /// Takes it that its costs are by another table than the one in force.
     pub fn forget_costs(&mut self) {
         self.is_priced = false;
-    }
-
-    /// Returns how many bytes it takes at most, or nearly so.
-    fn room(&self) -> usize {
-        let state = self.state.as_ref().map_or(0, Bytes::len);
-        let concluded = self.concluded.as_ref().map_or(0, |concluded| concluded.fold.len() + NUMBERS);
-        self.fold.len() + state + concluded + NUMBERS
     }
 
     fn pack(&self, to: &mut Packer) {
@@ -289,5 +318,42 @@ impl Stamped {
 
     fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
         Some(Self { len: from.number()?, inode: from.number()?, modified: from.signed()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_that_is_written_in_many_pieces_is_read_as_a_whole() {
+        let cache = tempfile::tempdir().unwrap();
+        let place = Place::new(cache.path(), "tool", 1, "all".into());
+        let entry = |nth: usize| Entry {
+            stamped: Stamped { len: nth as u64, inode: 7, modified: -3 },
+            born: None,
+            place: None,
+            offset: nth as u64,
+            state: None,
+            fold: vec![u8::try_from(nth % 251).unwrap(); 1_000].into(),
+            is_priced: true,
+            is_alone: nth % 2 == 0,
+            concluded: None,
+        };
+        let names: Vec<OsString> = (0..300).map(|nth: usize| format!("trail {nth}").into()).collect();
+        let trails = || names.iter().enumerate().map(|(nth, name)| (name.as_os_str(), entry(nth))).collect();
+        let folders =
+            ["/a", "/b"].map(|path| (OsStr::new(path), Listed { trails: trails(), ..Listed::unsettled() }));
+        place.save(42, &folders).unwrap();
+        assert!(fs::metadata(&place.file).unwrap().len() > 4 * AT_ONCE as u64, "too small to be in pieces");
+        let known = place.load();
+        assert_eq!((known.prices, known.folders.len()), (42, 2));
+        for folder in known.folders {
+            assert_eq!(folder.trails.len(), names.len());
+            for ((nth, name), (path, entry_of)) in names.iter().enumerate().zip(folder.trails) {
+                assert_eq!((path, entry_of.offset), (folder.path.join(name), nth as u64));
+                assert_eq!((entry_of.fold, entry_of.is_alone), (entry(nth).fold, nth % 2 == 0));
+            }
+        }
     }
 }

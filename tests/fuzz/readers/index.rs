@@ -22,7 +22,7 @@ pub fn read(bytes: &[u8]) {
         let _ = std::hint::black_box(messages);
     }
     let place = Place::new("/nowhere".as_ref(), "tool", 1, "all".into());
-    let mut begun = place.begin();
+    let mut begun = place.head();
     let whole = Bytes::from([&begun.bytes, bytes].concat());
     let _ = place.unpack(&whole);
     begun.number(0);
