@@ -113,7 +113,7 @@ impl<'a> Skim<'a> {
     pub fn count(&mut self) -> Option<Option<u64>> {
         /// So many digits are never too large.
         const SAFE: usize = 19;
-        let digits = self.rest.iter().take(SAFE).map_while(digit);
+        let digits = self.rest.iter().take(SAFE).map_while(|byte| digit(*byte));
         let (len, number) = digits.fold((0, 0), |(len, number), digit| (len + 1, number * 10 + digit));
         match self.rest.split_at_checked(len) {
             Some((_, rest)) if len > 0 && rest.first().is_some_and(|next| is_after_word(*next)) => {
@@ -225,7 +225,7 @@ impl<'a> Raw<'a> {
 
     /// Returns the number, if it counts something.
     pub fn count(self) -> Option<u64> {
-        let add = |number: u64, byte| number.checked_mul(10)?.checked_add(digit(byte)?);
+        let add = |number: u64, byte: &u8| number.checked_mul(10)?.checked_add(digit(*byte)?);
         self.0.iter().try_fold(0, add).filter(|_| !self.0.is_empty())
     }
 
@@ -245,7 +245,7 @@ impl<'a> Raw<'a> {
 }
 
 /// Returns what a digit stands for.
-fn digit(byte: &u8) -> Option<u64> {
+fn digit(byte: u8) -> Option<u64> {
     Some(byte.wrapping_sub(b'0')).filter(|digit| *digit < 10).map(u64::from)
 }
 

@@ -66,7 +66,38 @@ pub enum Content<'a> {
     #[default]
     None,
     Text(Cow<'a, str>),
-    Blocks(Vec<Block<'a>>),
+    Blocks(Blocks<'a>),
+}
+
+/// The blocks of a message. Nearly every one has a single block, which then takes no memory of its own.
+#[derive(Debug, Default, PartialEq)]
+pub enum Blocks<'a> {
+    #[default]
+    None,
+    One(Block<'a>),
+    Several(Vec<Block<'a>>),
+}
+
+impl<'a> Blocks<'a> {
+    /// Returns them.
+    pub fn as_slice(&self) -> &[Block<'a>] {
+        match self {
+            Self::None => &[],
+            Self::One(block) => std::slice::from_ref(block),
+            Self::Several(blocks) => blocks,
+        }
+    }
+
+    fn push(&mut self, block: Block<'a>) {
+        match std::mem::take(self) {
+            Self::None => *self = Self::One(block),
+            Self::One(first) => *self = Self::Several(vec![first, block]),
+            Self::Several(mut blocks) => {
+                blocks.push(block);
+                *self = Self::Several(blocks);
+            }
+        }
+    }
 }
 
 /// One block of a message.
@@ -226,7 +257,8 @@ pub fn text_of(raw: Raw<'_>) -> String {
     match Content::read(&mut raw.skim()) {
         Some(Content::Text(text)) => text.into_owned(),
         Some(Content::Blocks(blocks)) => {
-            let texts: Vec<&str> = blocks.iter().filter_map(|block| block.text.as_deref()).collect();
+            let texts: Vec<&str> =
+                blocks.as_slice().iter().filter_map(|block| block.text.as_deref()).collect();
             texts.join("\n")
         }
         Some(Content::None) | None => String::new(),
@@ -258,11 +290,13 @@ impl<'a> Content<'a> {
         if !from.is_list() {
             return Some(from.text()?.map_or(Self::None, Self::Text));
         }
-        let mut blocks = Vec::new();
+        let mut blocks = Blocks::None;
         from.elements(|element| {
             let mut block = None;
             Block::read(element, &mut block)?;
-            blocks.extend(block);
+            if let Some(block) = block {
+                blocks.push(block);
+            }
             Some(())
         })?;
         Some(Self::Blocks(blocks))

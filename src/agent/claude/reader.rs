@@ -159,6 +159,7 @@ impl Reader {
             Content::None => Vec::new(),
             Content::Text(text) => vec![text],
             Content::Blocks(blocks) => {
+                let blocks = blocks.as_slice();
                 for block in blocks.iter().filter(|block| *block.kind == *b"tool_result") {
                     self.state.turn = Turn::Open;
                     self.state.spawns.answer(block, record.tool_use_result, at, say);
@@ -217,10 +218,10 @@ impl Reader {
         }
         self.ran_on(record, message, say);
         say.extend(used(self.keys(), record, message, self.state.model.as_ref(), at));
-        let key = self.key.clone();
+        let Self { state, key, .. } = self;
         for block in blocks.iter().filter(|block| *block.kind == *b"tool_use") {
-            self.state.spawns.call(block, &key, at, say);
-            self.state.doing.take(block);
+            state.spawns.call(block, key, at, say);
+            state.doing.take(block);
         }
         self.state.turn = turn(message.stop_reason.as_deref(), blocks);
         if let Some(text) = said.filter(|_| self.state.turn == Turn::Over) {
@@ -255,7 +256,7 @@ impl Reader {
             let prompt = match &message.content {
                 Content::Text(text) => text,
                 Content::Blocks(blocks) => {
-                    blocks.iter().find_map(|block| block.text.as_deref()).unwrap_or_default()
+                    blocks.as_slice().iter().find_map(|block| block.text.as_deref()).unwrap_or_default()
                 }
                 Content::None => "",
             };
@@ -277,6 +278,7 @@ impl Reader {
             say.push(Said::of(at, keys, status("running", None)));
             return;
         };
+        let blocks = blocks.as_slice();
         if *record.kind == *b"assistant" && message.model.as_deref() != Some(SYNTHETIC) {
             say.extend(used(keys.clone(), record, message, None, at));
             let model_effective = message.model.as_deref().map(Into::into);

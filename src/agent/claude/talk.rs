@@ -30,7 +30,7 @@ impl Talk for Speech {
             Content::None => {}
             Content::Text(text) => log.push((at, said(&text, is_user))),
             Content::Blocks(blocks) => {
-                log.extend(blocks.iter().filter_map(|block| Some((at, entry(block, is_user)?))));
+                log.extend(blocks.as_slice().iter().filter_map(|block| Some((at, entry(block, is_user)?))));
             }
         }
     }

@@ -337,7 +337,7 @@ mod tests {
             state: None,
             fold: vec![u8::try_from(nth % 251).unwrap(); 1_000].into(),
             is_priced: true,
-            is_alone: nth % 2 == 0,
+            is_alone: nth.is_multiple_of(2),
             concluded: None,
         };
         let names: Vec<OsString> = (0..300).map(|nth: usize| format!("trail {nth}").into()).collect();
@@ -352,7 +352,7 @@ mod tests {
             assert_eq!(folder.trails.len(), names.len());
             for ((nth, name), (path, entry_of)) in names.iter().enumerate().zip(folder.trails) {
                 assert_eq!((path, entry_of.offset), (folder.path.join(name), nth as u64));
-                assert_eq!((entry_of.fold, entry_of.is_alone), (entry(nth).fold, nth % 2 == 0));
+                assert_eq!((entry_of.fold, entry_of.is_alone), (entry(nth).fold, nth.is_multiple_of(2)));
             }
         }
     }
