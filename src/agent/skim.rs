@@ -33,6 +33,7 @@ impl<'a> Skim<'a> {
     }
 
     /// Passes over a value, and returns it as it is written.
+    #[inline]
     pub fn raw(&mut self) -> Option<Raw<'a>> {
         let end = end_of(self.rest)?;
         let (value, rest) = self.rest.split_at_checked(end)?;
@@ -79,7 +80,24 @@ impl<'a> Skim<'a> {
     }
 
     /// Reads a name and what stands between it and its value.
+    #[inline]
     fn name(&mut self) -> Option<&'a [u8]> {
+        // Nearly all are plain, and their value follows at once.
+        if let [b'"', inner @ ..] = self.rest
+            && let Some(end) = next_quote(inner)
+            && let Some((name, [b'"', b':', value @ ..])) = inner.split_at_checked(end)
+            && value.first().is_some_and(|first| *first > b' ')
+            && name.last() != Some(&b'\\')
+        {
+            self.rest = value;
+            return Some(name);
+        }
+        self.any_name()
+    }
+
+    /// The same of any name.
+    #[cold]
+    fn any_name(&mut self) -> Option<&'a [u8]> {
         self.rest.first().filter(|first| **first == b'"')?;
         let end = end_of_text(self.rest)?;
         let (name, rest) = self.rest.split_at_checked(end)?;
@@ -309,7 +327,14 @@ fn end_of_escaped(text: &[u8], mut at: usize) -> Option<usize> {
 #[inline]
 fn next_quote(text: &[u8]) -> Option<usize> {
     let Some(begin) = text.first_chunk::<SHORT>() else { return memchr::memchr(b'"', text) };
-    for (nth, block) in begin.as_chunks::<BLOCK>().0.iter().enumerate() {
+    let ([first, more @ ..], _) = begin.as_chunks::<BLOCK>() else { return None };
+    // Every name is found in the first of them, or nearly so.
+    place_of_quote(*first).or_else(|| later_quote(more, text))
+}
+
+/// The same of a text that has none in its first block.
+fn later_quote(blocks: &[[u8; BLOCK]], text: &[u8]) -> Option<usize> {
+    for (nth, block) in (1..).zip(blocks) {
         // Without a way out in between: so it is one comparison of all of them.
         if block.iter().fold(0, |has, byte| has | u8::from(*byte == b'"')) != 0 {
             return place_of_quote(*block).map(|at| nth * BLOCK + at);

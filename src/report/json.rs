@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::model::anomaly::Anomaly;
 use crate::model::command::Receipt;
@@ -31,10 +31,25 @@ pub struct Tree<'a> {
     /// The last event that is in it, where there is a journal.
     pub seq: Option<Seq>,
     pub sources: Vec<SourceItem<'a>>,
-    /// Parents before their children, siblings in order.
-    pub nodes: Vec<Item<'a>>,
+    pub nodes: Items<'a>,
     /// The facts that did not fit.
     pub anomalies: Odd<'a>,
+}
+
+/// The nodes below some, and those: parents before their children, siblings in order. Each is made when it is written:
+/// of a large tree all of them would take more memory than the tree.
+#[derive(Debug)]
+pub struct Items<'a> {
+    model: &'a Model,
+    below: Vec<NodeIx>,
+}
+
+impl Serialize for Items<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut names = Names::default();
+        let nodes = self.below.iter().flat_map(|ix| self.model.subtree(*ix));
+        serializer.collect_seq(nodes.map(|(ix, node)| item(self.model, ix, node, &mut names)))
+    }
 }
 
 /// Facts that did not fit anywhere.
@@ -151,12 +166,15 @@ pub struct Cost {
 
 /// Writes down the trees below these nodes.
 pub fn tree<'a>(model: &'a Model, chosen: &[NodeIx]) -> Tree<'a> {
-    let mut names = Names::default();
-    let nodes = chosen.iter().flat_map(|ix| model.subtree(*ix));
-    let nodes = nodes.map(|(ix, node)| item(model, ix, node, &mut names)).collect();
+    let nodes = Items { model, below: chosen.to_vec() };
     let seq = model.sources().map(|(_, source)| source.seq).max().filter(|seq| seq.0 > 0);
     let sources = model.sources().map(|(_, source)| source_state(source)).collect();
     Tree { schema: SCHEMA, seq, sources, nodes, anomalies: odd(model) }
+}
+
+/// Writes down one node, without what is below it.
+pub fn item_of(model: &Model, ix: NodeIx) -> Option<Item<'_>> {
+    Some(item(model, ix, model.get(ix)?, &mut Names::default()))
 }
 
 fn odd(model: &Model) -> Odd<'_> {

@@ -54,8 +54,7 @@ impl Claude {
         let below = path.as_os_str().as_bytes().strip_prefix(self.projects.as_os_str().as_bytes());
         let below = below.filter(|below| below.first().is_none_or(|byte| *byte == b'/')).unwrap_or_default();
         let mut parts = Vec::with_capacity(PARTS);
-        let each = below.split(|byte| *byte == b'/').filter(|part| !part.is_empty());
-        parts.extend(each.filter_map(|part| str::from_utf8(part).ok()));
+        parts.extend(str::from_utf8(below).unwrap_or_default().split('/').filter(|part| !part.is_empty()));
         parts
     }
 

@@ -34,6 +34,7 @@ use walk::{Found, Walk, apart};
 use super::feed::{Batch, Feed};
 use super::health::Health;
 use super::watch::{FILES_TOO, Rung, Watch};
+use crate::agent::trail::Said;
 use crate::model::fact::SourceState;
 use crate::model::key::SourceId;
 use crate::model::price::Prices;
@@ -84,6 +85,8 @@ pub struct Trails<T: Tool> {
     looked: Option<Stamp>,
     saved: Option<Stamp>,
     buffer: Vec<u8>,
+    /// What lines say, till it is folded.
+    said: Vec<Said>,
 }
 
 impl<T: Tool> Trails<T> {
@@ -114,6 +117,7 @@ impl<T: Tool> Trails<T> {
             looked: None,
             saved: None,
             buffer: Vec::new(),
+            said: Vec::new(),
         }
     }
 
@@ -241,7 +245,7 @@ impl<T: Tool> Trails<T> {
             file.tell(owner, &mut self.teller, &mut self.texts, batch);
         }
         let read = if file.is_behind() || file.trouble.is_some() {
-            file.read(&self.tool, &mut self.buffer, budget, &mut fresh)
+            file.read(&self.tool, (&mut self.buffer, &mut self.said), budget, &mut fresh)
         } else {
             Ok((0, Ending::End))
         };

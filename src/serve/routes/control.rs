@@ -21,7 +21,7 @@ use crate::model::command::{Command, Receipt, ReceiptState, Verb};
 use crate::model::id::{CommandId, DelegationId, SubtaskId, file_name};
 use crate::model::key::NodeKey;
 use crate::model::node::Node;
-use crate::report::json::tree;
+use crate::report::json::item_of;
 
 /// What stands behind the question mark.
 #[derive(Debug, Default, Deserialize)]
@@ -206,8 +206,7 @@ fn describe(view: &View<'_>, command: &Command) -> (Option<&'static str>, Map<St
     told.insert("remaining".into(), open.count().into());
     if let Some(step) = &command.subtask_id {
         target = view.model.find(&NodeKey::Subtask(command.delegation_id.clone(), step.clone()));
-        let shown =
-            target.and_then(|ix| serde_json::to_value(tree(view.model, &[ix]).nodes.into_iter().next()).ok());
+        let shown = target.and_then(|ix| serde_json::to_value(item_of(view.model, ix)?).ok());
         told.insert("subtask".into(), shown.unwrap_or_default());
     }
     let status = target.and_then(|ix| view.model.get(ix)).map(|node| node.status.word().as_str());

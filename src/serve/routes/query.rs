@@ -20,7 +20,7 @@ use crate::model::node::{Node, NodeKind};
 use crate::model::record::model_record;
 use crate::model::status::StatusWord;
 use crate::model::{Model, NodeIx};
-use crate::report::json::tree;
+use crate::report::json::{item_of, tree};
 
 pub(super) async fn active(State(api): State<Api>) -> Result<Response, Problem> {
     let live = api.0.door.look(|view| {
@@ -87,7 +87,7 @@ fn subtasks(model: &Model, node: &Node) -> Value {
     let steps = node.children().iter().filter_map(|ix| Some((*ix, model.get(*ix)?)));
     let shown = steps.filter_map(|(ix, step)| {
         let (_, id) = step.keys.iter().find_map(NodeKey::subtask)?;
-        let mut shown = serde_json::to_value(tree(model, &[ix]).nodes.first()?).ok()?;
+        let mut shown = serde_json::to_value(item_of(model, ix)?).ok()?;
         shown.as_object_mut()?.insert("subtaskId".into(), json!(id));
         Some(shown)
     });

@@ -20,7 +20,7 @@ use crate::model::command::{Command, ReceiptState, Spec, StepSpec, Verb};
 use crate::model::id::{CommandId, DelegationId};
 use crate::model::key::NodeKey;
 use crate::model::node::Node;
-use crate::report::json::tree;
+use crate::report::json::item_of;
 
 pub(super) async fn start(
     State(api): State<Api>,
@@ -123,10 +123,8 @@ async fn answer(api: &Api, code: StatusCode, id: DelegationId, receipt: Value) -
         let ix = view.model.find(&NodeKey::Delegation(id.clone()));
         let node = ix.and_then(|ix| view.model.get(ix));
         let steps = node.map(Node::children).unwrap_or_default();
-        let shown: Vec<Value> = steps
-            .iter()
-            .filter_map(|ix| serde_json::to_value(tree(view.model, &[*ix]).nodes.first()).ok())
-            .collect();
+        let shown: Vec<Value> =
+            steps.iter().filter_map(|ix| serde_json::to_value(item_of(view.model, *ix)?).ok()).collect();
         json!({
             "delegationId": id,
             "status": node.map(|node| node.status.word()),

@@ -271,11 +271,12 @@ impl TrailFile {
         true
     }
 
-    /// Reads on, at most about `budget` bytes, and adds what is said to `fresh`. Returns how much was read.
+    /// Reads on, at most about `budget` bytes, and adds what is said to `fresh`. Returns how much was read. The room for
+    /// what is read and for what it says is used for one file after the other.
     pub fn read(
         &mut self,
         tool: &impl Tool,
-        buffer: &mut [u8],
+        (buffer, said): (&mut [u8], &mut Vec<Said>),
         budget: usize,
         fresh: &mut Fold,
     ) -> io::Result<(usize, Ending)> {
@@ -291,7 +292,7 @@ impl TrailFile {
         self.stamped = now;
         self.concluded = None;
         self.open(tool);
-        let (mut taken, mut said) = (0, Vec::new());
+        let mut taken = 0;
         while taken < budget {
             // What comes after the look is found by the next one.
             if self.read_to >= now.len {
@@ -306,7 +307,7 @@ impl TrailFile {
             let offset = &mut self.offset;
             self.lines.pass(self.read_to, bytes, |line| {
                 *offset = line.next;
-                reader.line(line, &mut said);
+                reader.line(line, said);
             });
             self.read_to += read as u64;
             taken += read;
