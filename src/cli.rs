@@ -26,6 +26,7 @@ mod mind;
 mod natives;
 mod papers;
 mod planner;
+mod pretty;
 mod report;
 mod screenshot;
 mod simulated;
@@ -355,7 +356,7 @@ fn print(text: &str) -> io::Result<()> {
 fn print_json(what: &impl serde::Serialize) -> io::Result<()> {
     const AT_ONCE: usize = 64 * 1024;
     let mut out = io::BufWriter::with_capacity(AT_ONCE, io::stdout().lock());
-    let written = crate::report::pretty::write(&mut out, what);
+    let written = pretty::write(&mut out, what);
     unless_gone(written.and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
 }
 

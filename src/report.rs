@@ -6,7 +6,6 @@ pub mod csv;
 pub mod json;
 pub mod markdown;
 pub mod measure;
-pub mod pretty;
 pub mod select;
 pub mod table;
 pub mod text;

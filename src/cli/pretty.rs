@@ -12,7 +12,7 @@ const BETWEEN: &[u8] = b",\n                                                    
 const COMMA_AND_LINE: usize = 2;
 
 /// Writes something as JSON, each level two spaces further in.
-pub fn write(to: impl Write, what: &impl Serialize) -> io::Result<()> {
+pub(super) fn write(to: impl Write, what: &impl Serialize) -> io::Result<()> {
     what.serialize(&mut Serializer::with_formatter(to, Pretty::default())).map_err(io::Error::from)
 }
 
