@@ -17,7 +17,9 @@ pub fn duration(span: Duration) -> String {
         0..60 => format!("{seconds}s"),
         60..3600 => format!("{minutes}m{:02}s", seconds % 60),
         3600..86_400 => format!("{hours}h{:02}m", minutes % 60),
-        _ => format!("{days}d{:02}h", hours % 24),
+        86_400..8_640_000 => format!("{days}d{:02}h", hours % 24),
+        // An hour more or less is nothing then, and a column has room for six letters.
+        _ => format!("{days}d"),
     }
 }
 
@@ -100,7 +102,10 @@ mod tests {
     #[case(154, "2m34s")]
     #[case(3_725, "1h02m")]
     #[case(100_000, "1d03h")]
-    fn durations_have_two_units(#[case] seconds: u64, #[case] shown: &str) {
+    #[case(8_639_999, "99d23h")]
+    #[case(8_640_000, "100d")]
+    #[case(31_968_000, "370d")]
+    fn durations_have_two_units_unless_they_are_very_long(#[case] seconds: u64, #[case] shown: &str) {
         assert_eq!(duration(Duration::from_secs(seconds)), shown);
     }
 

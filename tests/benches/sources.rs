@@ -1,6 +1,7 @@
 //! What reading agents' own files costs: a first reading against parsing the same bytes, a second start against the
-//! first, an append among few files and among many, and the whole program against `ccusage` where that is installed
-//! (on the path, or named by `QUARTERDECK_BENCH_CCUSAGE`). Ratios of processor time of things that take turns in one run.
+//! first (of files that the system has in memory, and of files that it must fetch), an append among few files and among
+//! many, and the reading and the whole program against `ccusage` where that is installed (on the path, or named by
+//! `QUARTERDECK_BENCH_CCUSAGE`). Ratios of processor time of things that take turns in one run.
 
 #![expect(
     clippy::unwrap_used,
@@ -53,14 +54,19 @@ fn main() -> ExitCode {
     let home = tempfile::tempdir().unwrap();
     let (files, bytes) = fill(home.path(), 10 * scale, 250_000);
     println!("{files} files, {} MB", bytes / 1_000_000);
-    let mut times: [Vec<Duration>; 3] = Default::default();
+    let mut times: [Vec<Duration>; 4] = Default::default();
+    let mut is_fetched = true;
     for _ in 0..ROUNDS {
+        is_fetched &= drop_pages(home.path());
+        let before = fetched();
+        times[3].push(read(home.path(), true));
+        is_fetched &= fetched() - before > bytes / 2;
         times[0].push(parse(home.path()));
         times[1].push(read(home.path(), true));
         times[2].push(read(home.path(), false));
     }
-    println!("typed lines, first reading, second start: {times:.0?}");
-    let [parsed, first, second] = times.map(median);
+    println!("typed lines, first reading, second start, first reading from disk: {times:.0?}");
+    let [parsed, first, second, from_disk] = times.map(median);
     let [opencode_first, opencode_second] = opencode(20 * scale, 10);
     let (few, many) = append(10, 100 * scale);
     println!("an append among 10 files {few:?}, among {} {many:?}", 100 * scale);
@@ -70,8 +76,14 @@ fn main() -> ExitCode {
         ("opencode: second start / first", opencode_second / opencode_first, Floor::AtMost(SECOND_DATABASE)),
         ("append among many / among few", many.as_secs_f64() / few.as_secs_f64(), Floor::AtMost(APPEND)),
     ];
-    if let Some(ratio) = against_ccusage(home.path()) {
-        results.push(("quarterdeck status / ccusage", ratio, Floor::AtMost(CCUSAGE)));
+    if is_fetched {
+        results.push(("second start / first from disk", second / from_disk, Floor::AtMost(SECOND)));
+    } else {
+        println!("SKIPPED second start / first from disk: this file system keeps its files in memory");
+    }
+    if let Some([ours, theirs]) = against_ccusage(home.path()) {
+        results.push(("first reading / ccusage", first / theirs, Floor::AtMost(CCUSAGE)));
+        results.push(("quarterdeck status / ccusage", ours / theirs, Floor::AtMost(CCUSAGE)));
     }
     report(results)
 }
@@ -82,8 +94,28 @@ fn worked() -> Duration {
     Duration::new(time.tv_sec.try_into().unwrap(), time.tv_nsec.try_into().unwrap())
 }
 
-/// Compares what the two programs cost that read everything and print it, from nothing.
-fn against_ccusage(home: &Path) -> Option<f64> {
+/// Lets the system forget what is in the files, so that the next one to read them is the first; returns whether it
+/// was asked to.
+fn drop_pages(home: &Path) -> bool {
+    let Ok(folder) = fs::File::open(home) else { return false };
+    // What was not written yet cannot be forgotten.
+    let mut is_asked = rustix::fs::syncfs(&folder).is_ok();
+    for path in files(&home.join(".claude/projects")) {
+        let file = fs::File::open(path).unwrap();
+        is_asked &= rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).is_ok();
+    }
+    is_asked
+}
+
+/// Returns how many bytes this process had fetched from a disk.
+fn fetched() -> usize {
+    let told = fs::read_to_string("/proc/self/io").unwrap_or_default();
+    let line = told.lines().find_map(|line| line.strip_prefix("read_bytes: "));
+    line.and_then(|bytes| bytes.parse().ok()).unwrap_or(0)
+}
+
+/// Returns what the two programs cost that read everything and print it, from nothing: ours and theirs, in seconds.
+fn against_ccusage(home: &Path) -> Option<[f64; 2]> {
     let named = std::env::var_os("QUARTERDECK_BENCH_CCUSAGE").map(PathBuf::from);
     let ccusage = named.or_else(|| {
         let folders = std::env::var_os("PATH")?;
@@ -113,13 +145,13 @@ fn against_ccusage(home: &Path) -> Option<f64> {
     };
     let ours = Path::new(env!("CARGO_BIN_EXE_quarterdeck"));
     let mut times: [Vec<Duration>; 2] = Default::default();
-    for _ in 0..ROUNDS {
+    // The system counts by hundredths of a second: more rounds, since each is coarse.
+    for _ in 0..3 * ROUNDS {
         times[0].push(run(ours, &["status", "--json", "--all"]));
         times[1].push(run(&ccusage, &["daily", "--json", "--offline"]));
     }
     println!("quarterdeck status, ccusage: {times:.0?}");
-    let [ours, theirs] = times.map(median);
-    Some(ours / theirs)
+    Some(times.map(median))
 }
 
 /// Returns how long the programs were at work that were waited for.
@@ -222,13 +254,17 @@ fn parse(home: &Path) -> Duration {
     worked().saturating_sub(begun)
 }
 
-fn trails(folder: &Path) -> Vec<PathBuf> {
+fn trails(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    files(folder).into_iter().filter(|path| path.extension().is_some_and(|end| end == "jsonl"))
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
         if path.is_dir() {
-            found.extend(trails(&path));
-        } else if path.extension().is_some_and(|end| end == "jsonl") {
+            found.extend(files(&path));
+        } else {
             found.push(path);
         }
     }
