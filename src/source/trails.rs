@@ -4,6 +4,7 @@
 //! an append costs the same however many files there are. What was read is kept in an index, so that the next start
 //! reads only what came since. What the lines mean is the business of the tool's reader in `agent/`.
 
+pub mod ahead;
 pub mod cost;
 pub mod file;
 pub mod fold;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ahead::{Ahead, Pace};
 use file::{Ending, TrailFile};
 use fold::Fold;
 use hashbrown::HashMap;
@@ -77,6 +79,8 @@ pub struct Trails<T: Tool> {
     troubled: BTreeSet<usize>,
     /// How many files the first reading has, while it lasts.
     first: Option<usize>,
+    /// Who goes before it.
+    ahead: Ahead,
     is_open: bool,
     /// Whether something that was read no longer counts.
     is_void: bool,
@@ -111,6 +115,7 @@ impl<T: Tool> Trails<T> {
             health: Health::of(source),
             troubled: BTreeSet::new(),
             first: None,
+            ahead: Ahead::default(),
             is_open: false,
             is_void: false,
             is_dirty: false,
@@ -227,13 +232,32 @@ impl<T: Tool> Trails<T> {
 
     /// Reads and tells what waits, up to so many bytes.
     fn work(&mut self, now: Stamp, budget: usize, batch: &mut Batch) {
-        let (mut left, mut files) = (budget, FILES_AT_ONCE);
+        let (mut left, mut files, pace) = (budget, FILES_AT_ONCE, Pace::begin());
         while left > 0 && files > 0 {
             let Some(ix) = self.queue.pop() else { return };
+            self.fetch(self.ahead.reach());
             let read = if self.is_wanted(ix) { self.advance(ix, left, now, batch) } else { ASKED };
             left = left.saturating_sub(read);
             files -= 1;
         }
+        if self.ahead.begin(&pace) {
+            self.fetch_next();
+        }
+    }
+
+    /// Has the files fetched whose turn comes next: from now on, one more each time that one is read.
+    fn fetch_next(&self) {
+        (1..=self.ahead.reach()).for_each(|turns| self.fetch(turns));
+    }
+
+    /// Has the file fetched whose turn comes after so many, and what is beside it.
+    fn fetch(&self, turns: usize) {
+        let ix = self.queue.len().checked_sub(turns).and_then(|at| self.queue.get(at));
+        let Some(file) = ix.and_then(|ix| self.files.get(*ix)).filter(|file| file.is_behind()) else {
+            return;
+        };
+        self.ahead.fetch(file.path.clone());
+        self.tool.side(&file.path).into_iter().for_each(|side| self.ahead.fetch(side));
     }
 
     /// Reads one file on, and tells what is new; returns how much was read.
@@ -353,6 +377,7 @@ impl<T: Tool> Trails<T> {
         };
         if self.queue.is_empty() {
             self.first = None;
+            self.ahead.end();
         }
         self.health.tell(state, batch);
     }
