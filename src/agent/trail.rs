@@ -47,6 +47,10 @@ pub trait Trail: Send {
     /// Takes one line. Of one that was too long only the beginning is there.
     fn line(&mut self, line: &Line, say: &mut Vec<Said>);
 
+    /// Says that of which only the last word counts, if there was one in the lines since it was last asked: whenever
+    /// reading comes to a stop.
+    fn stop(&mut self, _say: &mut Vec<Said>) {}
+
     /// Says what follows from all that was read so far, and from what is known beside the file. It is asked
     /// again when either changes, and what it said before no longer counts.
     fn conclude(&self, _beside: &Beside<'_>, _say: &mut Vec<Said>) {}
@@ -133,6 +137,9 @@ pub fn silence(last: Option<Stamp>, keys: &Keys, beside: &Beside<'_>, say: &mut 
 /// So long a session without a known process stands with the live ones.
 pub const RECENT: Duration = Duration::from_hours(1);
 
+/// The first second of 2020: no session is older, and 32 bits hold what came since till 2054.
+const FIRST_AGENTS: i64 = 1_577_836_800;
+
 /// Says where a session that began and was last heard of then stands among the roots: what lives or was just there
 /// before everything, what is past after everything; the newest first.
 pub fn rank(
@@ -144,21 +151,12 @@ pub fn rank(
 ) {
     let (first, last) = (first.map_or(0, Stamp::millis), last.map_or(0, Stamp::millis));
     // By when it began: a row that moves with every word cannot be read.
-    let minutes = u32::try_from(first / 60_000).unwrap_or(0).min(UNPLACED / 2);
+    let seconds = u32::try_from(first / 1_000 - FIRST_AGENTS).unwrap_or(0).min(UNPLACED / 2);
     let is_recent = beside.now.since(Stamp::from_millis(last)) < RECENT;
     let is_live = is_recent || matches!(beside.process, Process::Alive { .. });
     let group = if is_live { UNPLACED / 2 } else { UNPLACED + UNPLACED / 2 };
-    let description = Description { index: Some(group - minutes), ..Description::default() };
+    let description = Description { index: Some(group - seconds), ..Description::default() };
     say.push(Said::of(None, keys.clone(), NodeFact::Described(Box::new(description))));
-}
-
-/// Says where an agent stands among others of the same conversation: by when it began, whichever file is read first.
-pub fn place(first: Option<Stamp>, keys: &Keys, say: &mut Vec<Said>) {
-    // Milliseconds would take more room than there is: what counts is what is left of them after 24 days each time, and
-    // those of one conversation are seldom that far apart.
-    let index = first.and_then(|first| u32::try_from(first.millis().rem_euclid(i64::from(UNPLACED))).ok());
-    let description = Description { index, ..Description::default() };
-    say.extend(index.map(|_| Said::of(None, keys.clone(), NodeFact::Described(Box::new(description)))));
 }
 
 /// Returns how long an agent that is said to run may be silent before it counts as stale, in milliseconds.

@@ -108,7 +108,7 @@ impl Model {
             NodeFact::Attempted(attempt) => self.attempt(ix, *attempt, delta),
             NodeFact::Progressed(progress) => self.progress(ix, progress, told, delta),
             NodeFact::Active(action) => self.act(ix, action, told, delta),
-            NodeFact::Clock(clock, at) => self.set_clock(ix, clock, at, delta),
+            NodeFact::Clock(clock, at) => self.set_clock(ix, clock, at, told, delta),
             NodeFact::Runs(running) => self.run_as(ix, running, delta),
             NodeFact::MaySleep(millis) => self.may_sleep(ix, told.by, Some(millis), delta),
             NodeFact::Used(report) => self.use_tokens(ix, *report, told, delta),

@@ -78,10 +78,12 @@ pub struct Node {
     /// Who else did. Mostly nobody: then it takes no room outside the node, and little in it.
     #[expect(clippy::box_collection, reason = "a third of the room where there is none")]
     pub(super) other_sources: Option<Box<Vec<SourceId>>>,
-    /// When it came into the model, as a count: the order of siblings without an index.
+    /// When it came into the model, as a count: the order of siblings of which nothing else is known.
     pub(super) born: u32,
     /// Its place among its siblings, where told.
     pub index: Option<u32>,
+    /// Whether an agent's own files say when it was begun. They are read in any order: so that is its place.
+    pub(super) is_dated: bool,
     pub title: Option<Box<str>>,
     pub agent: Option<Name>,
     pub provider: Option<Name>,
@@ -236,6 +238,7 @@ impl Node {
             other_sources: None,
             born,
             index: None,
+            is_dated: false,
             title: None,
             agent: None,
             provider: None,
@@ -393,11 +396,16 @@ impl Node {
         })
     }
 
-    /// Returns where siblings stand: by index where told, then by when they came.
-    pub(super) fn place(&self) -> (u32, u32) {
-        (self.index.unwrap_or(UNPLACED), self.born)
+    /// Returns where siblings stand: by index where told; else by when they came, and after those by when they were
+    /// begun, where only that is of any meaning.
+    pub(super) fn place(&self) -> Place {
+        let begun = self.clocks.created.or(self.clocks.started).filter(|_| self.is_dated);
+        (self.index.unwrap_or(UNPLACED), begun.map(Stamp::millis), self.born)
     }
 }
+
+/// Where a node stands among its siblings: of two, the lesser first.
+pub(super) type Place = (u32, Option<i64>, u32);
 
 /// Where siblings stand that nobody placed: between those placed before and those placed after all others.
 pub const UNPLACED: u32 = 1 << 31;

@@ -52,7 +52,7 @@ impl Tool for Codex {
     }
 
     fn version(&self) -> u32 {
-        4
+        5
     }
 
     fn root(&self) -> &Path {

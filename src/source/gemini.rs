@@ -65,7 +65,7 @@ impl Tool for Gemini {
     }
 
     fn version(&self) -> u32 {
-        5
+        6
     }
 
     fn root(&self) -> &Path {

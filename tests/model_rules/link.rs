@@ -1,4 +1,4 @@
-use quarterdeck::model::fact::Description;
+use quarterdeck::model::fact::{Clock, Description};
 use quarterdeck::model::rollup::Rollup;
 use quarterdeck::model::tree::{Fold, TreeView};
 use quarterdeck::model::usage::Usd;
@@ -70,6 +70,45 @@ fn siblings_stand_by_index_then_by_when_they_came() {
     let ids: Vec<String> =
         node(&model, &delegation("a")).children().iter().map(|ix| model.name_of(*ix)).collect();
     assert_eq!(ids, ["a/z", "a/y", "a/x", "a/w"]);
+}
+
+fn names(model: &Model, parent: &NodeKey) -> Vec<String> {
+    node(model, parent).children().iter().map(|ix| model.name_of(*ix)).collect()
+}
+
+#[test]
+fn agents_stand_by_when_their_own_files_say_that_they_were_begun() {
+    let mut model = world();
+    // Files are read in another order than that in which they were begun. The others stand as they come.
+    let begun = [("third", CLAUDE, 30), ("a", PLAIN, 40), ("first", CLAUDE, 10), ("b", PLAIN, 5)];
+    for (id, by, begun) in begun {
+        hang(&mut model, by, thing(id), thing("above"));
+        note(&mut model, by, thing(id), NodeFact::Clock(Clock::Started, at(begun)));
+    }
+    let expected = |order: [&str; 4]| order.map(|id| thing(id).to_string()).to_vec();
+    assert_eq!(names(&model, &thing("above")), expected(["a", "b", "first", "third"]));
+    let delta = note(&mut model, CLAUDE, thing("third"), NodeFact::Clock(Clock::Started, at(40)));
+    assert_eq!(delta.moved, [], "it stands where it stood");
+    // When it was made counts for more than when it was started, whoever says so.
+    let delta = note(&mut model, PLAIN, thing("third"), NodeFact::Clock(Clock::Created, at(5)));
+    assert_eq!(delta.moved.len(), 1);
+    assert_eq!(names(&model, &thing("above")), expected(["a", "b", "third", "first"]));
+    note(&mut model, CLAUDE, thing("a"), NodeFact::Clock(Clock::Started, at(40)));
+    assert_eq!(names(&model, &thing("above")), expected(["b", "third", "first", "a"]));
+}
+
+#[test]
+fn who_is_joined_stands_by_when_the_earlier_of_both_was_begun() {
+    let mut model = world();
+    for (id, begun) in [("one", 10), ("two", 20), ("three", 30)] {
+        hang(&mut model, CLAUDE, thing(id), thing("above"));
+        note(&mut model, CLAUDE, thing(id), NodeFact::Clock(Clock::Created, at(begun)));
+    }
+    note(&mut model, PLAIN, cli_agent("a"), NodeFact::Clock(Clock::Created, at(5)));
+    seen(&mut model, PLAIN, Keys::from(thing("three")).and(cli_agent("a")));
+    let children = node(&model, &thing("above")).children();
+    let begun: Vec<_> = children.iter().map(|ix| model.get(*ix).unwrap().clocks.created).collect();
+    assert_eq!(begun, [5, 10, 20].map(|millis| Some(at(millis))));
 }
 
 #[test]

@@ -5,11 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use quarterdeck::model::Model;
-use quarterdeck::model::fact::SourceState;
+use quarterdeck::model::fact::{Action, Fact, NodeFact, SourceState};
+use quarterdeck::model::key::{NodeKey, SourceId};
 use quarterdeck::model::usage::Count;
 use quarterdeck::source::feed::{Feed, follow_into};
 
-use crate::world::{Home, SOURCE, now};
+use crate::world::{Followed, Home, SOURCE, now};
 
 const MAIN: &str = "projects/-srv-shop/aaaa0001.jsonl";
 
@@ -29,6 +30,45 @@ fn any_file_that_grows_line_by_line_ends_in_the_same_tree() {
         }
         assert_eq!(sorted(&followed.shape()), sorted(&whole.shape()), "{fixture}");
     }
+}
+
+#[test]
+fn a_call_that_was_told_is_not_told_again_over_what_others_said_since() {
+    let home = Home::empty();
+    let line = |kind: &str, second: u8, content: &str| {
+        format!(
+            r#"{{"type":"{kind}","uuid":"u{second}","timestamp":"2026-11-16T08:00:{second:02}Z","message":{{"role":"{kind}","content":[{content}]}}}}"#
+        ) + "\n"
+    };
+    let call = |second: u8, id: &str| {
+        line(
+            "assistant",
+            second,
+            &format!(r#"{{"type":"tool_use","id":"{id}","name":"Bash","input":{{"command":"ls {id}"}}}}"#),
+        )
+    };
+    home.write(MAIN, call(1, "t1").as_bytes());
+    let mut followed = home.follow();
+    let did = |followed: &Followed| {
+        let node = followed.model.get(followed.model.roots().next().unwrap()).unwrap();
+        (node.last_action.as_deref().map(str::to_owned), node.next_action.as_deref().map(str::to_owned))
+    };
+    assert_eq!(did(&followed), (Some("Bash ls t1".into()), None));
+    let key = NodeKey::CliSession("claude".into(), "aaaa0001".into());
+    let action = Action { last: Some("its host is gone".into()), next: Some("another attempt".into()) };
+    let _ = followed.model.apply(Fact::node(SourceId(9), None, key, NodeFact::Active(action)));
+    let said = (Some("its host is gone".to_owned()), Some("another attempt".to_owned()));
+    home.append(
+        MAIN,
+        line("user", 2, r#"{"type":"tool_result","tool_use_id":"t1","content":"a b"}"#).as_bytes(),
+    );
+    followed.feed.ring(&home.path(MAIN));
+    followed.look();
+    assert_eq!(did(&followed), said);
+    home.append(MAIN, call(3, "t2").as_bytes());
+    followed.feed.ring(&home.path(MAIN));
+    followed.look();
+    assert_eq!(did(&followed), (Some("Bash ls t2".into()), None));
 }
 
 /// Whoever is told first stands first; who that is depends on who was there first.

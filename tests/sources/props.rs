@@ -44,11 +44,13 @@ fn read(own: &Own, pieces: &[&[u8]], aside: bool) -> Vec<Said> {
         lines.push(offset, piece, |line| {
             reader.line(&line, &mut said);
             if aside {
+                reader.stop(&mut said);
                 reader = Reader::new(own.clone(), Some(&reader.state()));
             }
         });
         offset += piece.len() as u64;
     }
+    reader.stop(&mut said);
     reader.conclude(&Beside { side: None, process: Process::Unknown, now: now() }, &mut said);
     said
 }
@@ -125,7 +127,8 @@ fn however_a_line_is_written_it_says_the_same() {
 #[test]
 fn a_reader_that_is_put_aside_after_every_line_says_the_same() {
     for (own, bytes) in fixtures() {
-        assert_eq!(read(&own, &[&bytes], true), read(&own, &[&bytes], false));
+        // Of what it does only the last word counts: it may be said more often.
+        assert_eq!(folded(read(&own, &[&bytes], true)), folded(read(&own, &[&bytes], false)));
     }
 }
 
@@ -176,6 +179,6 @@ proptest! {
         let (own, mut bytes) = fixtures[which.index(fixtures.len())].clone();
         let at = at.index(bytes.len());
         bytes[at] = byte;
-        prop_assert_eq!(read(&own, &[&bytes], true), read(&own, &[&bytes], false));
+        prop_assert_eq!(folded(read(&own, &[&bytes], true)), folded(read(&own, &[&bytes], false)));
     }
 }

@@ -137,6 +137,19 @@ fn claude_family(home: &Path) -> [PathBuf; 2] {
     })
 }
 
+/// Agents of which nobody says by which call they were begun.
+fn claude_strays(home: &Path) -> [PathBuf; 2] {
+    claude(home, "2026-11-02T09:00:00Z", "Begin.", 0);
+    [("a2", 7, "first"), ("a1", 8, "second")].map(|(agent, millis, title)| {
+        let at = format!("2026-11-02T09:00:00.{millis:03}Z");
+        let line = json!({"type": "user", "uuid": agent, "timestamp": at, "message": {"content": title}});
+        let trail = home.join(format!(".claude/projects/-srv-shop/s0/subagents/agent-{agent}.jsonl"));
+        write(&trail, &format!("{line}\n"));
+        write(&trail.with_extension("meta.json"), &json!({"description": title}).to_string());
+        trail
+    })
+}
+
 fn codex_family(home: &Path) -> [PathBuf; 2] {
     let thread = |nth: usize| format!("01a1e20f-0000-7000-8000-{nth:012}");
     let path = |nth: usize| {
@@ -158,18 +171,21 @@ fn codex_family(home: &Path) -> [PathBuf; 2] {
 
 fn gemini_family(home: &Path) -> [PathBuf; 2] {
     gemini(home, "2026-11-02T09:00:00.000Z", "Begin.", 0);
-    [("b", 7, "first"), ("a", 8, "second")].map(|(id, millis, title)| {
-        let at = format!("2026-11-02T09:00:00.{millis:03}Z");
-        let header = json!({"sessionId": id, "startTime": at, "lastUpdated": at, "kind": "subagent"});
-        let said = json!({"id": "m0", "timestamp": at, "type": "user", "content": [{"text": title}]});
-        let path = home.join(format!(".gemini/tmp/shop/chats/00000000-0/{id}.jsonl"));
-        write(&path, &format!("{header}\n{said}\n"));
-        path
-    })
+    // Between them more milliseconds have passed since the epoch than half of what 32 bits hold, once more.
+    [("b", "2026-10-28T00:53:00Z", "first"), ("a", "2026-10-28T00:55:00Z", "second")].map(
+        |(id, at, title)| {
+            let header = json!({"sessionId": id, "startTime": at, "lastUpdated": at, "kind": "subagent"});
+            let said = json!({"id": "m0", "timestamp": at, "type": "user", "content": [{"text": title}]});
+            let path = home.join(format!(".gemini/tmp/shop/chats/00000000-0/{id}.jsonl"));
+            write(&path, &format!("{header}\n{said}\n"));
+            path
+        },
+    )
 }
 
 #[rstest]
 #[case::claude(claude_family)]
+#[case::claude_without_calls(claude_strays)]
 #[case::codex(codex_family)]
 #[case::gemini(gemini_family)]
 fn agents_stand_in_the_order_in_which_they_were_begun_whichever_file_is_newer(#[case] family: Family) {
@@ -190,4 +206,23 @@ fn agents_stand_in_the_order_in_which_they_were_begun_whichever_file_is_newer(#[
         let titles: Vec<String> = model.get(root).unwrap().children().iter().filter_map(title).collect();
         assert_eq!(titles, ["first", "second"], "newest is {newest}");
     }
+}
+
+#[test]
+fn a_review_that_names_no_thread_stands_among_the_roots_as_a_session_does() {
+    let home = tempfile::tempdir().unwrap();
+    codex(home.path(), "2026-11-02T09:50:00Z", "live", 0);
+    codex(home.path(), "2026-10-01T09:00:00Z", "past", 1);
+    // Of several moments, since any may be right by chance.
+    for (nth, at) in ["2025-12-20", "2026-06-06", "2026-07-07", "2026-10-30"].iter().enumerate() {
+        let (id, at) = (format!("01a1e20f-0000-7000-8000-{:012}", 10 + nth), format!("{at}T09:00:00Z"));
+        let meta = json!({"timestamp": at, "type": "session_meta",
+            "payload": {"id": id, "timestamp": at, "cwd": "/srv/shop", "source": {"subagent": "review"}}});
+        let said = json!({"timestamp": at, "type": "event_msg",
+            "payload": {"type": "user_message", "message": format!("review {nth}")}});
+        let path = format!(".codex/sessions/2026/11/02/rollout-2026-11-02T09-00-00-{id}.jsonl");
+        write(&home.path().join(path), &format!("{meta}\n{said}\n"));
+    }
+    let shown = titles(&mut feeds(home.path()), "2026-11-02T10:00:00Z");
+    assert_eq!(shown, ["live", "delegation", "review 3", "past", "review 2", "review 1", "review 0"]);
 }

@@ -1,9 +1,5 @@
 //! What a conversation does: the last call of a tool. Of thousands of them only the last is ever shown, so it is kept as
-//! it is written, and put into words when somebody asks.
-
-use std::cell::OnceCell;
-
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+//! it is written, and put into words when reading comes to a stop.
 
 use super::line::Block;
 use super::short::call;
@@ -13,12 +9,13 @@ use crate::agent::skim::{Raw, Skim};
 const LARGE: usize = 16 * 1024;
 
 /// The last call.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Doing {
     /// The tool's name and what it is given.
     name: Vec<u8>,
     input: Vec<u8>,
-    text: OnceCell<String>,
+    /// The same in words, of a large one.
+    text: Option<String>,
 }
 
 impl Doing {
@@ -27,48 +24,24 @@ impl Doing {
         let Some(name) = block.name.filter(|name| name.is_text()) else { return };
         self.name.clear();
         self.input.clear();
-        self.text = OnceCell::new();
+        self.text = None;
         let input = block.input.map(Raw::bytes).unwrap_or_default();
         if name.bytes().len() + input.len() > LARGE {
-            self.text = worded(Some(name), block.input).into();
+            self.text = worded(Some(name), block.input);
         } else {
             self.name.extend_from_slice(name.bytes());
             self.input.extend_from_slice(input);
         }
     }
 
-    /// Returns it in a few words; empty where there was no call.
-    pub fn text(&self) -> &str {
-        self.text.get_or_init(|| worded(Skim::new(&self.name).raw(), Skim::new(&self.input).raw()))
-    }
-
-    /// Returns whether there was no call.
-    pub fn is_none(&self) -> bool {
-        self.text().is_empty()
+    /// Returns it in a few words; `None` where there was no call.
+    pub fn text(self) -> Option<String> {
+        self.text.or_else(|| worded(Skim::new(&self.name).raw(), Skim::new(&self.input).raw()))
     }
 }
 
-fn worded(name: Option<Raw<'_>>, input: Option<Raw<'_>>) -> String {
-    name.and_then(Raw::text).map(|name| call(&name, input)).unwrap_or_default()
-}
-
-impl PartialEq for Doing {
-    fn eq(&self, other: &Self) -> bool {
-        self.text() == other.text()
-    }
-}
-
-impl Serialize for Doing {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.text())
-    }
-}
-
-impl<'de> Deserialize<'de> for Doing {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?.into();
-        Ok(Self { text, ..Self::default() })
-    }
+fn worded(name: Option<Raw<'_>>, input: Option<Raw<'_>>) -> Option<String> {
+    name.and_then(Raw::text).map(|name| call(&name, input)).filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]
@@ -87,24 +60,22 @@ mod tests {
                 ..Block::default()
             };
             doing.take(&block);
-            assert_eq!(doing.text(), format!("Write{nth} f"));
+            assert_eq!(doing.clone().text(), Some(format!("Write{nth} f")));
         }
         doing
     }
 
     #[test]
     fn the_last_call_is_shown_and_a_large_one_is_not_kept() {
-        assert!(Doing::default().is_none());
+        assert_eq!(Doing::default().text(), None);
         let doing = after(&[10, 1_000_000, 20, 1_000_000]);
         assert!(doing.name.capacity() + doing.input.capacity() <= 2 * LARGE);
-        let kept = serde_json::to_string(&doing).unwrap();
-        assert_eq!(serde_json::from_str::<Doing>(&kept).unwrap(), doing);
     }
 
     #[test]
     fn a_call_without_a_name_changes_nothing() {
         let mut doing = after(&[10]);
         doing.take(&Block { name: Skim::new(b"7").raw(), ..Block::default() });
-        assert_eq!(doing.text(), "Write0 f");
+        assert_eq!(doing.text().as_deref(), Some("Write0 f"));
     }
 }

@@ -55,6 +55,8 @@ pub struct Reader {
     own: Own,
     key: NodeKey,
     state: State,
+    /// The last call that was not said yet.
+    doing: Doing,
 }
 
 /// What it must know to go on.
@@ -80,8 +82,6 @@ struct State {
     #[serde(skip_serializing_if = "Option::is_none")]
     requested: Option<Name>,
     turn: Turn,
-    #[serde(skip_serializing_if = "Doing::is_none")]
-    doing: Doing,
     #[serde(skip_serializing_if = "Option::is_none")]
     first: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,7 +109,7 @@ impl Reader {
             Own::Session(id) | Own::Helper(id) => NodeKey::CliSession(TOOL.into(), Arc::clone(id)),
             Own::Agent(id, _) => NodeKey::CliAgent(TOOL.into(), Arc::clone(id)),
         };
-        Self { own, key, state }
+        Self { own, key, state, doing: Doing::default() }
     }
 
     fn keys(&self) -> Keys {
@@ -218,10 +218,10 @@ impl Reader {
         }
         self.ran_on(record, message, say);
         say.extend(used(self.keys(), record, message, self.state.model.as_ref(), at));
-        let Self { state, key, .. } = self;
+        let Self { state, key, doing, .. } = self;
         for block in blocks.iter().filter(|block| *block.kind == *b"tool_use") {
             state.spawns.call(block, key, at, say);
-            state.doing.take(block);
+            doing.take(block);
         }
         self.state.turn = turn(message.stop_reason.as_deref(), blocks);
         if let Some(text) = said.filter(|_| self.state.turn == Turn::Over) {
@@ -356,6 +356,13 @@ impl Trail for Reader {
         }
     }
 
+    fn stop(&mut self, say: &mut Vec<Said>) {
+        if let Some(last) = std::mem::take(&mut self.doing).text() {
+            let action = Action { last: Some(last), next: None };
+            say.push(Said::of(None, self.keys(), NodeFact::Active(action)));
+        }
+    }
+
     fn conclude(&self, beside: &Beside<'_>, say: &mut Vec<Said>) {
         if !self.state.is_seen {
             return;
@@ -387,10 +394,6 @@ impl Trail for Reader {
         let unknown = u64::try_from(MAY_SLEEP.as_millis()).unwrap_or(u64::MAX);
         let millis = if alive { ALIVE_MAY_SLEEP } else { unknown };
         say.push(Said::of(None, keys.clone(), NodeFact::MaySleep(millis)));
-        if !self.state.doing.is_none() {
-            let action = Action { last: Some(self.state.doing.text().to_owned()), next: None };
-            say.push(Said::of(None, keys.clone(), NodeFact::Active(action)));
-        }
         let last = self.state.last.map(Stamp::from_millis);
         say.push(Said::of(last, keys, self.stands(beside, &note, alive)));
     }

@@ -10,7 +10,7 @@ use super::replay::Replay;
 use super::{TOOL, key, wire};
 use crate::agent::excerpt;
 use crate::agent::lines::Line;
-use crate::agent::trail::{Beside, Lasts, RECENT, SILENT, Said, Trail, place, rank, silence};
+use crate::agent::trail::{Beside, Lasts, RECENT, SILENT, Said, Trail, rank, silence};
 use crate::model::fact::{Action, Clock, Description, NodeFact, StatusReport, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::node::NodeKind;
@@ -29,8 +29,8 @@ pub struct Rollout {
     /// What the thread was charged so far, by its own count.
     charged: u64,
     tells: Tells,
-    /// Whether another thread began it.
-    is_agent: bool,
+    /// Whether it says which thread began it. A review does not.
+    is_below: bool,
     is_titled: bool,
     /// Whether it was last told to work.
     is_running: bool,
@@ -75,9 +75,7 @@ impl Trail for Rollout {
     fn conclude(&self, beside: &Beside<'_>, say: &mut Vec<Said>) {
         let Some(thread) = self.replay.thread.as_deref() else { return };
         let keys = key(thread).into();
-        if self.is_agent {
-            place(self.first, &keys, say);
-        } else {
+        if !self.is_below {
             rank(self.first, self.last, &keys, beside, say);
         }
         if self.is_running {
@@ -147,7 +145,9 @@ impl Rollout {
         let kind = if spawn.is_some() { NodeKind::Agent } else { NodeKind::Session };
         voice.says(NodeFact::Seen(kind));
         let spawn = spawn.unwrap_or_default();
-        if let Some(parent) = spawn.parent_thread_id.as_ref().or(meta.parent_thread_id.as_ref()) {
+        let parent = spawn.parent_thread_id.as_ref().or(meta.parent_thread_id.as_ref());
+        self.is_below = parent.is_some();
+        if let Some(parent) = parent {
             voice.says(NodeFact::Under(key(parent).into()));
         }
         let nickname = spawn.agent_nickname.or_else(|| meta.agent_nickname.clone());
@@ -164,7 +164,6 @@ impl Rollout {
             workspace: meta.cwd.clone(),
             ..Description::default()
         })));
-        self.is_agent = kind == NodeKind::Agent;
         self.first = meta.timestamp.or(at);
         if let Some(created) = self.first {
             voice.says(NodeFact::Clock(Clock::Created, created));

@@ -9,7 +9,7 @@ use super::record::{Call, Header, Message, Patch, Record};
 use super::{TOOL, answer_of, key};
 use crate::agent::excerpt;
 use crate::agent::lines::Line;
-use crate::agent::trail::{Beside, Lasts, RECENT, SILENT, Said, Trail, place, rank, silence};
+use crate::agent::trail::{Beside, Lasts, RECENT, SILENT, Said, Trail, rank, silence};
 use crate::model::fact::{Action, Clock, Description, NodeFact, StatusReport, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::node::NodeKind;
@@ -94,10 +94,8 @@ impl Trail for Chat {
     fn conclude(&self, beside: &Beside<'_>, say: &mut Vec<Said>) {
         let Some(session) = self.session.as_deref() else { return };
         let keys = key(session).into();
-        match (self.unopened.is_none(), self.is_subagent) {
-            (true, true) => place(self.first, &keys, say),
-            (true, false) => rank(self.first, self.at, &keys, beside, say),
-            (false, _) => {}
+        if !self.is_subagent && self.unopened.is_none() {
+            rank(self.first, self.at, &keys, beside, say);
         }
         if self.is_running {
             silence(self.at, &keys, beside, say);

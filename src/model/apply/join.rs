@@ -104,10 +104,14 @@ impl Model {
                 None => push_tight(&mut node.claims, claim),
             }
         }
-        absorb_clocks(&mut node.clocks, &gone.clocks);
         if let Some(more) = gone.more {
             absorb_more(node.more_mut(), *more);
         }
+        let date = |node: &mut Node| {
+            node.is_dated |= gone.is_dated;
+            absorb_clocks(&mut node.clocks, &gone.clocks);
+        };
+        self.keep_in_place(keep, date, delta);
     }
 
     /// Hangs the joined node under the other one's parent, where that is better known than its own.

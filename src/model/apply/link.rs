@@ -6,7 +6,7 @@ use super::Told;
 use crate::model::anomaly::Misfit;
 use crate::model::delta::Delta;
 use crate::model::key::{NodeKey, SourceId};
-use crate::model::node::Node;
+use crate::model::node::{Node, Place};
 use crate::model::rollup::{Rollup, Share};
 use crate::model::{Model, NodeIx};
 
@@ -149,31 +149,35 @@ impl Model {
         }
     }
 
-    /// Puts a node at the place among its siblings that its index now says.
+    /// Gives a node another index, and the place among its siblings that it says.
     pub(super) fn set_index(&mut self, ix: NodeIx, index: u32, delta: &mut Delta) {
+        if self.get(ix).is_some_and(|node| node.index != Some(index)) {
+            self.keep_in_place(ix, |node| node.index = Some(index), delta);
+        }
+    }
+
+    /// Changes something of a node by which siblings stand in order, and puts it where it then belongs. Mostly that is
+    /// where it stands.
+    pub(super) fn keep_in_place(&mut self, ix: NodeIx, change: impl FnOnce(&mut Node), delta: &mut Delta) {
         let Some(node) = self.get(ix) else { return };
-        if node.index == Some(index) {
+        let parent = node.parent;
+        let old = self.place_below(parent, node.place());
+        if let Some(node) = self.nodes.get_mut(ix) {
+            change(node);
+        }
+        let place = self.place_of(ix);
+        let before = old.checked_sub(1).and_then(|at| self.sibling(parent, at));
+        let after = self.sibling(parent, old + 1);
+        let is_after = before.is_none_or(|before| self.place_of(before) < place);
+        if is_after && after.is_none_or(|after| place < self.place_of(after)) {
             return;
         }
-        let (parent, before) = (node.parent, node.place());
-        let old = match parent {
-            Some(parent) => self.position(parent, before),
-            None => self.place_of_root(before),
-        };
-        // Taken out before the index changes, since siblings are found by their order.
+        // Taken out before its new place is looked for: siblings are found by their order.
         match parent.and_then(|parent| self.nodes.get_mut(parent)) {
-            Some(above) if above.children.get(old) == Some(&ix) => drop(above.children.remove(old)),
-            Some(_) => {}
+            Some(above) => drop(above.children.remove(old)),
             None => drop(self.roots.remove(old)),
         }
-        if let Some(node) = self.nodes.get_mut(ix) {
-            node.index = Some(index);
-        }
-        let after = self.place_of(ix);
-        let new = match parent {
-            Some(parent) => self.position(parent, after),
-            None => self.place_of_root(after),
-        };
+        let new = self.place_below(parent, place);
         match parent.and_then(|parent| self.nodes.get_mut(parent)) {
             Some(above) => above.children.insert(new, ix),
             None => self.roots.insert(new, ix),
@@ -182,8 +186,23 @@ impl Model {
         delta.moved.push(ix);
     }
 
+    fn sibling(&self, parent: Option<NodeIx>, at: usize) -> Option<NodeIx> {
+        match parent {
+            Some(parent) => self.get(parent)?.children.get(at).copied(),
+            None => self.roots.get(at).copied(),
+        }
+    }
+
+    /// Returns where a node with this place stands, or would, among those below a node or among the roots.
+    fn place_below(&self, parent: Option<NodeIx>, place: Place) -> usize {
+        match parent {
+            Some(parent) => self.position(parent, place),
+            None => self.place_of_root(place),
+        }
+    }
+
     /// Returns where a root stands, or would, among the others. Most are the newest, and stand last.
-    pub(super) fn place_of_root(&self, place: (u32, u32)) -> usize {
+    pub(super) fn place_of_root(&self, place: Place) -> usize {
         let last = self.roots.back().map(|root| self.place_of(*root));
         match last.map(|last| last.cmp(&place)) {
             None | Some(Ordering::Less) => self.roots.len(),
@@ -192,11 +211,11 @@ impl Model {
         }
     }
 
-    pub(super) fn place_of(&self, ix: NodeIx) -> (u32, u32) {
-        self.get(ix).map_or((u32::MAX, u32::MAX), Node::place)
+    pub(super) fn place_of(&self, ix: NodeIx) -> Place {
+        self.get(ix).map_or((u32::MAX, None, u32::MAX), Node::place)
     }
 
-    fn position(&self, parent: NodeIx, place: (u32, u32)) -> usize {
+    fn position(&self, parent: NodeIx, place: Place) -> usize {
         self.get(parent)
             .map_or(0, |node| node.children.partition_point(|child| self.place_of(*child) < place))
     }

@@ -190,24 +190,37 @@ impl Model {
         true
     }
 
-    pub(super) fn set_clock(&mut self, ix: NodeIx, clock: Clock, at: Stamp, delta: &mut Delta) {
+    pub(super) fn set_clock(&mut self, ix: NodeIx, clock: Clock, at: Stamp, told: Told, delta: &mut Delta) {
+        let is_own = self.kind_of(told.by).is_agents_own();
         let Some(node) = self.nodes.get_mut(ix) else { return };
-        let slot = match clock {
-            Clock::Created => &mut node.clocks.created,
-            Clock::Started => &mut node.clocks.started,
-            Clock::Ended => &mut node.clocks.ended,
-            Clock::AcceptBy => &mut node.clocks.accept_by,
-            Clock::FinishBy => &mut node.clocks.finish_by,
-        };
-        if *slot == Some(at) {
+        let dates = is_own && matches!(clock, Clock::Created | Clock::Started);
+        if *clock_of(node, clock) == Some(at) && node.is_dated >= dates {
             return;
         }
-        *slot = Some(at);
+        if node.is_dated || dates {
+            let date = |node: &mut Node| {
+                node.is_dated |= dates;
+                *clock_of(node, clock) = Some(at);
+            };
+            self.keep_in_place(ix, date, delta);
+        } else {
+            *clock_of(node, clock) = Some(at);
+        }
         delta.touch(ix);
         // What the old clocks made of the state no longer follows; the next advance tells anew.
-        let told = node.status.as_told();
+        let Some(told) = self.get(ix).map(|node| node.status.as_told()) else { return };
         self.set_status(ix, told, delta);
         self.set_alarm(ix);
+    }
+}
+
+fn clock_of(node: &mut Node, clock: Clock) -> &mut Option<Stamp> {
+    match clock {
+        Clock::Created => &mut node.clocks.created,
+        Clock::Started => &mut node.clocks.started,
+        Clock::Ended => &mut node.clocks.ended,
+        Clock::AcceptBy => &mut node.clocks.accept_by,
+        Clock::FinishBy => &mut node.clocks.finish_by,
     }
 }
 

@@ -292,10 +292,26 @@ impl TrailFile {
         self.stamped = now;
         self.concluded = None;
         self.open(tool);
+        let read = self.read_on(&file, (buffer, said), budget, fresh);
+        if let Reader::Open(reader) = &mut self.reader {
+            reader.stop(said);
+        }
+        said.drain(..).for_each(|said| fresh.take(said));
+        read
+    }
+
+    /// Reads on in a file that is open.
+    fn read_on(
+        &mut self,
+        file: &File,
+        (buffer, said): (&mut [u8], &mut Vec<Said>),
+        budget: usize,
+        fresh: &mut Fold,
+    ) -> io::Result<(usize, Ending)> {
         let mut taken = 0;
         while taken < budget {
             // What comes after the look is found by the next one.
-            if self.read_to >= now.len {
+            if self.read_to >= self.stamped.len {
                 return Ok((taken, Ending::End));
             }
             let read = file.read_at(buffer, self.read_to)?;

@@ -15,6 +15,7 @@ pub fn read(bytes: &[u8]) {
             reader.line(&line, &mut said);
             talk.line(&line, &mut log);
         });
+        reader.stop(&mut said);
         let now = Stamp::from_millis(1_800_000_000_000);
         reader.conclude(&Beside { side: Some(bytes), process: Process::Unknown, now }, &mut said);
         let _ = Reader::new(own, Some(&reader.state()));
