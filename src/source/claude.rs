@@ -23,8 +23,8 @@ use crate::model::key::SourceKind;
 use crate::store::plain;
 use registry::{Listed, Registry};
 
-/// A session says within its first lines where it runs.
-const HEAD: u64 = 256 * 1024;
+/// A session says within its first lines where it runs; the first may be long.
+const HEADS: [u64; 2] = [64 * 1024, 8 * 1024 * 1024];
 /// So many sessions of a folder are asked where they ran.
 const ASKED: usize = 3;
 
@@ -34,8 +34,10 @@ pub struct Claude {
     projects: PathBuf,
     registry: Registry,
     scope: Scope,
-    /// Whether each folder of transcripts is of a project that is wanted.
+    /// Whether each folder of transcripts may be of a project that is wanted.
     wanted: RefCell<HashMap<String, bool>>,
+    /// Where the session of each transcript ran, as far as it was asked.
+    ran: RefCell<HashMap<PathBuf, PathBuf>>,
     /// The live processes by session; `None` where this version keeps no list.
     live: Option<HashMap<String, Process>>,
 }
@@ -45,7 +47,14 @@ impl Claude {
     pub fn at(homes: &Homes, scope: Scope) -> Option<Self> {
         let config = homes.claude.as_deref()?;
         let (projects, registry) = (config.join("projects"), Registry::of(homes)?);
-        Some(Self { projects, registry, scope, wanted: RefCell::default(), live: None })
+        Some(Self {
+            projects,
+            registry,
+            scope,
+            wanted: RefCell::default(),
+            ran: RefCell::default(),
+            live: None,
+        })
     }
 
     /// Returns the parts of a path below the folder of projects.
@@ -58,20 +67,36 @@ impl Claude {
         parts
     }
 
+    /// Returns whether a folder may hold sessions that are wanted, by its name. Several paths have one name: so each
+    /// session is then asked.
     fn wants(&self, folder: &str) -> bool {
         let Scope::Within(places) = &self.scope else { return true };
         if let Some(known) = self.wanted.borrow().get(folder) {
             return *known;
         }
-        let names: Vec<String> = places.iter().map(|place| folder_name(place)).collect();
-        let is_it = names.iter().any(|name| name == folder);
-        let is_below =
-            |name: &String| folder.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('-'));
-        let wanted = (is_it || names.iter().any(is_below))
-            // Several paths have one name, so a session is asked.
-            && ran_in(&self.projects.join(folder)).map_or(is_it, |place| self.scope.has(&place));
+        let names = |place: &PathBuf| {
+            let rest = folder.strip_prefix(folder_name(place).as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        };
+        let wanted = places.iter().any(names);
         self.wanted.borrow_mut().insert(folder.to_owned(), wanted);
         wanted
+    }
+
+    /// Returns which of the folders that are wanted has this very name.
+    fn named(&self, folder: &str) -> Option<&PathBuf> {
+        let Scope::Within(places) = &self.scope else { return None };
+        places.iter().find(|place| folder_name(place) == folder)
+    }
+
+    /// Returns where a session of a folder ran that says that it was there.
+    fn ran(&self, folder: &str, said: PathBuf) -> PathBuf {
+        if folder_name(&said) == folder {
+            return said;
+        }
+        // It was moved here, together with its project.
+        let others = || ran_in(&self.projects.join(folder)).filter(|place| folder_name(place) == folder);
+        self.named(folder).cloned().or_else(others).unwrap_or(said)
     }
 
     /// Returns whose transcript a path is.
@@ -163,6 +188,29 @@ impl Tool for Claude {
         }
     }
 
+    fn place(&self, trail: &Path) -> Option<PathBuf> {
+        let parts = self.parts(trail);
+        let folder = *parts.first()?;
+        let session = match whose(&parts)? {
+            Whose::Agent(_, Some(session)) | Whose::Helper(session) => Some(session),
+            Whose::Session(_) | Whose::Agent(_, None) => None,
+        };
+        let main = session.map(|session| self.projects.join(folder).join(format!("{session}{TRAIL}")));
+        let asked = main.as_deref().unwrap_or(trail);
+        if let Some(known) = self.ran.borrow().get(asked) {
+            return Some(known.clone());
+        }
+        let said = said_place(asked).or_else(|| main.as_ref().and_then(|_| said_place(trail)))?;
+        let place = self.ran(folder, said);
+        self.ran.borrow_mut().insert(asked.to_owned(), place.clone());
+        Some(place)
+    }
+
+    fn is_likely(&self, trail: &Path) -> bool {
+        self.scope == Scope::All
+            || self.parts(trail).first().is_some_and(|folder| self.named(folder).is_some())
+    }
+
     fn side(&self, trail: &Path) -> Option<PathBuf> {
         let Whose::Agent(_, Some(_)) = whose(&self.parts(trail))? else { return None };
         with_end(trail, TRAIL, NOTE)
@@ -232,17 +280,28 @@ pub fn transcript(homes: &Homes, session: &str, agent: Option<&str>) -> Option<P
 
 /// Returns the name that a project's folder of transcripts has: of several paths it may be the same.
 fn folder_name(place: &Path) -> String {
-    let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
-    place.to_string_lossy().chars().map(letter).collect()
+    // As the tool counts letters: some are two.
+    let letter = |unit: u16| {
+        let letter = char::from_u32(unit.into()).unwrap_or('-');
+        if letter.is_ascii_alphanumeric() { letter } else { '-' }
+    };
+    place.to_string_lossy().encode_utf16().map(letter).collect()
 }
 
 /// Returns where the sessions of a folder ran, as one of them says.
 fn ran_in(folder: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
     let files = entries.filter(|path| path.extension().is_some_and(|end| end == "jsonl"));
-    files.take(ASKED).find_map(|path| {
-        let mut head = Vec::new();
-        plain::open(&path).ok()?.0.take(HEAD).read_to_end(&mut head).ok()?;
+    files.take(ASKED).find_map(|path| said_place(&path))
+}
+
+/// Returns where a session ran, as its transcript says first.
+fn said_place(trail: &Path) -> Option<PathBuf> {
+    let mut head = Vec::new();
+    let mut file = plain::open(trail).ok()?.0;
+    HEADS.into_iter().find_map(|most| {
+        let left = most.saturating_sub(head.len() as u64);
+        Read::by_ref(&mut file).take(left).read_to_end(&mut head).ok()?;
         // Text that somebody wrote has its quotes escaped.
         let at = memchr::memmem::find(&head, b"\"cwd\":\"")? + b"\"cwd\":".len();
         let mut values = serde_json::Deserializer::from_slice(head.get(at..)?).into_iter::<String>();

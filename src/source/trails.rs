@@ -180,6 +180,11 @@ impl<T: Tool> Trails<T> {
         file.place.as_ref().is_none_or(|place| self.scope.has(place))
     }
 
+    /// Returns whether a file is wanted, as far as is known now that it was asked where its session ran.
+    fn is_taken(&self, file: &TrailFile) -> bool {
+        file.place.as_ref().map_or_else(|| self.tool.is_likely(&file.path), |place| self.scope.has(place))
+    }
+
     /// Returns whether a file is wanted, now that its turn has come: where its session ran may have to be read, which
     /// is not done for all files before anything is told.
     fn is_wanted(&mut self, ix: usize) -> bool {
@@ -189,7 +194,7 @@ impl<T: Tool> Trails<T> {
             self.is_dirty |= file.place.is_some();
         }
         file.is_queued = false;
-        let is_wanted = self.files.get(ix).is_some_and(|file| self.may_want(file));
+        let is_wanted = self.files.get(ix).is_some_and(|file| self.is_taken(file));
         if !is_wanted {
             self.recent.retain(|known| *known != ix);
         } else if self.first.is_some() && self.recent.len() < RECENT && !self.recent.contains(&ix) {

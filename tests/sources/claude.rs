@@ -1,6 +1,6 @@
 //! Claude Code's transcripts in each shape that its versions wrote.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
 use quarterdeck::model::key::NodeKey;
@@ -114,27 +114,78 @@ fn only_the_sessions_of_the_project_are_shown_with_its_folders_and_work_trees() 
         root.clone(),
         root.join("sub"),
         tree,
+        // The next two have the name of the first, the last one begins with it.
         project.path().join("my-app"),
+        project.path().join("my/app"),
         project.path().join("my_app-2"),
     ];
     for (nth, place) in places.iter().enumerate() {
-        let name: String = place
-            .to_string_lossy()
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-            .collect();
-        // Two of these paths have the same name.
-        let file = format!("projects/{name}/{}/s{nth}.jsonl", "").replace("//", "/");
-        if nth != 3 {
-            home.write(file, line(&place.to_string_lossy(), &format!("s{nth}")).as_bytes());
-        }
+        let path = format!("projects/{}/s{nth}.jsonl", folder_name(place));
+        home.write(path, line(&place.to_string_lossy(), &format!("s{nth}")).as_bytes());
     }
+    let mut shown = |scope: Scope| {
+        home.scope = scope;
+        let (first, again) = (home.shape(), home.shape());
+        assert_eq!(first, again, "and from the index");
+        (0..places.len()).filter(|nth| first.contains(&format!("claude:s{nth} "))).collect::<Vec<_>>()
+    };
+    assert_eq!(shown(Scope::project(&root)), [0, 1, 2]);
+    assert_eq!(shown(Scope::project(&project.path().join("my-app"))), [3]);
+    assert_eq!(shown(Scope::project(&project.path().join("my/app"))), [4]);
+    assert_eq!(shown(Scope::All).len(), places.len());
+}
+
+/// As the tool calls the folder of a project's transcripts.
+fn folder_name(place: &Path) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c.into() } else { "-".repeat(c.len_utf16()) };
+    place.to_string_lossy().chars().map(letter).collect()
+}
+
+#[test]
+fn a_session_is_found_where_it_was_moved_with_its_agents_and_behind_a_long_first_line() {
+    let line = |text: &str, cwd: &str| {
+        let message = format!(r#""message":{{"role":"user","content":"{text}"}}"#);
+        format!(r#"{{"type":"user","uuid":"u","timestamp":"2026-11-16T08:00:00Z",{message}{cwd}}}"#) + "\n"
+    };
+    let ran = |place: &Path| format!(r#","cwd":"{}""#, place.display());
+    let project = tempfile::tempdir().unwrap();
+    let root = project.path().join("new 😀");
+    let folder = format!("projects/{}", folder_name(&root));
+    let mut home = Home::empty();
     home.scope = Scope::project(&root);
+    // It says where its project was once; its agent says nothing.
+    let moved = line("Moved.", &ran(&project.path().join("old")));
+    home.write(format!("{folder}/moved.jsonl"), moved.as_bytes());
+    home.write(format!("{folder}/moved/subagents/agent-a1.jsonl"), line("Help.", "").as_bytes());
+    // What was asked is longer than what is looked at first, and by its name the folder may be any other's too.
+    let long = line(&"long ".repeat(100_000), &ran(&root.join("sub")));
+    home.write(format!("projects/{}/long.jsonl", folder_name(&root.join("sub"))), long.as_bytes());
     let shape = home.shape();
-    let shown: Vec<bool> = (0..5).map(|nth| shape.contains(&format!("claude:s{nth} "))).collect();
-    assert_eq!(shown, [true, true, true, false, false], "{shape}");
-    home.scope = Scope::project(&project.path().join("my-app"));
-    assert_eq!(home.shape(), "", "another project whose folder has the same name");
+    for shown in ["claude:moved ", "claude:a1 ", "claude:long "] {
+        assert!(shape.contains(shown), "{shown} in {shape}");
+    }
+    home.scope = Scope::project(&project.path().join("old"));
+    assert_eq!(home.shape(), "");
+}
+
+#[test]
+fn a_session_that_does_not_say_yet_where_it_runs_is_asked_again_when_it_does() {
+    let project = tempfile::tempdir().unwrap();
+    let (root, below) = (project.path().join("app"), project.path().join("app/sub"));
+    let path = format!("projects/{}/s1.jsonl", folder_name(&below));
+    let mut home = Home::empty();
+    home.scope = Scope::project(&root);
+    home.write(&path, b"{\"type\":\"mode\",\"mode\":\"default\"}\n");
+    let mut followed = home.follow();
+    assert_eq!(followed.shape(), "", "it may be of another project whose name begins so");
+    let said = format!(
+        r#"{{"type":"user","uuid":"u","timestamp":"2026-11-16T08:00:00Z","cwd":"{}","message":{{"role":"user","content":"Go."}}}}"#,
+        below.display()
+    );
+    home.append(&path, (said + "\n").as_bytes());
+    followed.feed.ring(&home.path(&path));
+    followed.look();
+    assert!(followed.shape().contains("claude:s1 "), "{}", followed.shape());
 }
 
 /// An answer as a transcript has it; the ids are as long as the provider's.

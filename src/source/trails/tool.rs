@@ -135,6 +135,11 @@ pub trait Tool: Send + 'static {
         None
     }
 
+    /// Returns whether a trail is taken to be wanted as long as nobody can say where its session ran.
+    fn is_likely(&self, _trail: &Path) -> bool {
+        true
+    }
+
     /// Returns the small file that belongs to a trail.
     fn side(&self, _trail: &Path) -> Option<PathBuf> {
         None
