@@ -257,14 +257,21 @@ fn process(running: &Running) -> ProcessItem<'_> {
     ProcessItem { pid: running.pid, command: &running.command, alive: running.is_alive }
 }
 
-/// A top delegation's step has depth 1: a level for each delegation above, where no source says otherwise.
+/// A top delegation's step has depth 1, and so has an agent of a session: a level for whoever handed it on, where no
+/// source says otherwise.
 fn depth(model: &Model, ix: NodeIx, node: &Node) -> usize {
     let told = node.more().and_then(|more| more.depth);
-    let above = || {
+    let above = |is_giver: fn(NodeKind) -> bool| {
         let nodes = model.ancestors(ix).filter_map(|ix| model.get(ix));
-        nodes.filter(|node| node.kind == NodeKind::Delegation).count()
+        nodes.filter(|node| is_giver(node.kind)).count()
     };
-    told.and_then(|depth| usize::try_from(depth).ok()).unwrap_or_else(above)
+    let counted = || match above(|kind| kind == NodeKind::Delegation) {
+        0 if node.kind == NodeKind::Agent => {
+            above(|kind| matches!(kind, NodeKind::Session | NodeKind::Agent))
+        }
+        delegations => delegations,
+    };
+    told.and_then(|depth| usize::try_from(depth).ok()).unwrap_or_else(counted)
 }
 
 fn kinds(model: &Model, node: &Node) -> Vec<&'static str> {

@@ -251,7 +251,8 @@ impl Tool for Claude {
         let Some(live) = &self.live else { return Process::Unknown };
         match whose(&self.parts(trail)) {
             Some(Whose::Session(session) | Whose::Agent(_, Some(session)) | Whose::Helper(session)) => {
-                live.get(session).copied().unwrap_or(Process::Gone)
+                // Who ends in good order is taken off the list, and some were never on it.
+                live.get(session).copied().unwrap_or(Process::Unknown)
             }
             Some(Whose::Agent(_, None)) | None => Process::Unknown,
         }

@@ -39,7 +39,7 @@ pub struct Gemini {
 impl Gemini {
     /// Names the files of a person; `None` without a home.
     pub fn new(homes: &Homes) -> Option<Self> {
-        let home = homes.home.as_ref()?.join(".gemini");
+        let home = homes.gemini.as_ref()?;
         Some(Self { projects: home.join("projects.json"), root: home.join("tmp"), places: HashMap::new() })
     }
 
@@ -174,7 +174,7 @@ pub fn transcript(homes: &Homes, session: &str) -> Option<PathBuf> {
     let ends = [format!("-{start}.jsonl"), format!("{session}.jsonl")];
     let list =
         |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-    let projects = list(homes.home.as_ref()?.join(".gemini/tmp"));
+    let projects = list(homes.gemini.as_ref()?.join("tmp"));
     let mut chats = projects.flat_map(|project| list(project.join("chats")));
     let is_it = |path: &Path| {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();

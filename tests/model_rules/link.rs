@@ -30,6 +30,7 @@ fn a_step_hangs_under_its_delegation_whatever_anybody_said_before() {
 #[test]
 fn the_more_trusted_source_says_where_a_node_hangs() {
     let mut model = world();
+    note(&mut model, PLAIN, thing("guess"), NodeFact::Seen(NodeKind::Agent));
     hang(&mut model, PLAIN, cli_agent("u"), thing("guess"));
     hang(&mut model, CLAUDE, cli_agent("u"), cli_session("c"));
     assert!(hangs_under(&model, &cli_agent("u"), &cli_session("c")));
@@ -55,6 +56,19 @@ fn a_node_does_not_hang_under_itself_or_what_is_below_it() {
     hang(&mut model, ENGINE, thing("high"), thing("high"));
     assert_eq!(misfits(&model, Misfit::Cycle), 2);
     assert!(hangs_under(&model, &thing("low"), &thing("high")));
+}
+
+#[test]
+fn a_heading_under_which_a_tool_lists_what_it_cannot_place_is_no_second_parent() {
+    let mut model = world();
+    hang(&mut model, CLAUDE, cli_agent("a"), cli_session("s"));
+    let heading = NodeKey::Foreign(PLAIN, "agents of no known session".into());
+    note(&mut model, PLAIN, heading.clone(), NodeFact::Seen(NodeKind::Group));
+    hang(&mut model, PLAIN, cli_agent("a"), heading);
+    assert!(hangs_under(&model, &cli_agent("a"), &cli_session("s")));
+    assert_eq!(misfits(&model, Misfit::SecondParent), 0);
+    hang(&mut model, PLAIN, cli_agent("a"), cli_session("t"));
+    assert_eq!(misfits(&model, Misfit::SecondParent), 1);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! Claude Code's transcripts in each shape that its versions wrote.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use insta::assert_snapshot;
+use quarterdeck::model::Model;
 use quarterdeck::model::key::NodeKey;
 use quarterdeck::model::status::StatusWord;
 use quarterdeck::source::trails::tool::Scope;
@@ -39,11 +41,11 @@ fn what_was_left_open_long_ago_is_over_and_what_was_just_now_is_silent() {
     let home = Home::of("endings");
     let mut followed = home.follow();
     assert!(followed.shape().contains(r#""Be forgotten." stale"#), "{}", followed.shape());
-    followed.now = followed.now.plus(std::time::Duration::from_hours(48));
+    followed.now = followed.now.plus(Duration::from_hours(48));
     let mut later = home.follow();
     later.now = followed.now;
     later.feed = home.feed();
-    later.model = quarterdeck::model::Model::default();
+    later.model = Model::default();
     later.look();
     assert!(later.shape().contains(r#""Be forgotten." cancelled"#), "{}", later.shape());
 }
@@ -68,6 +70,14 @@ fn a_session_with_a_live_process_is_not_silent() {
         home.write(format!("sessions/{pid}.json"), entry("1").as_bytes());
         followed.look();
         assert!(followed.shape().contains(r#""Be forgotten." stale"#), "{}", followed.shape());
+        // Nobody need wait to know that: its process is known to be gone.
+        let mut early = Followed { feed: home.feed(), model: Model::default(), now: now() };
+        let forgotten =
+            followed.model.find(&NodeKey::CliSession("claude".into(), "ffff0003".into())).unwrap();
+        let last = followed.model.get(forgotten).unwrap().clocks.last_sign.unwrap();
+        early.now = last.plus(Duration::from_secs(1));
+        early.look();
+        assert!(early.shape().contains(r#""Be forgotten." stale"#), "{}", early.shape());
     }
 }
 
@@ -133,6 +143,26 @@ fn only_the_sessions_of_the_project_are_shown_with_its_folders_and_work_trees() 
     assert_eq!(shown(Scope::project(&project.path().join("my-app"))), [3]);
     assert_eq!(shown(Scope::project(&project.path().join("my/app"))), [4]);
     assert_eq!(shown(Scope::All).len(), places.len());
+}
+
+#[test]
+fn where_no_file_says_how_deep_an_agent_is_the_tree_does() {
+    let home = Home::empty();
+    let line = |text: &str| {
+        format!(
+            r#"{{"type":"user","uuid":"u","timestamp":"2026-11-16T08:00:00Z","message":{{"role":"user","content":"{text}"}}}}"#
+        ) + "\n"
+    };
+    let agents = "projects/-srv-shop/s1/subagents";
+    home.write("projects/-srv-shop/s1.jsonl", line("Begin.").as_bytes());
+    home.write(format!("{agents}/agent-a1.jsonl"), line("First.").as_bytes());
+    home.write(format!("{agents}/agent-a2.jsonl"), line("Second.").as_bytes());
+    home.write(format!("{agents}/agent-a2.meta.json"), br#"{"parentAgentId":"a1"}"#);
+    let followed = home.follow();
+    let roots: Vec<_> = followed.model.roots().collect();
+    let told = serde_json::to_value(quarterdeck::report::json::tree(&followed.model, &roots)).unwrap();
+    let depths: Vec<_> = told["nodes"].as_array().unwrap().iter().map(|node| node["depth"].clone()).collect();
+    assert_eq!(depths, [0, 1, 2], "{told}");
 }
 
 /// As the tool calls the folder of a project's transcripts.
@@ -228,7 +258,7 @@ fn what_is_repeated_beside_a_conversation_stays_with_it(#[case] newest_first: [&
         };
         home.write(path(name), lines.as_bytes());
         let file = std::fs::File::options().append(true).open(home.path(path(name))).unwrap();
-        let modified = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_790_000_000 - age as u64);
+        let modified = std::time::UNIX_EPOCH + Duration::from_secs(1_790_000_000 - age as u64);
         file.set_modified(modified).unwrap();
     }
     let model = home.follow().model;
@@ -282,8 +312,8 @@ impl Desk {
     }
 
     fn written(&self, id: &str, minute: u32) {
-        let at = now().minus(std::time::Duration::from_mins(u64::from(10 - minute)));
-        let at = std::time::UNIX_EPOCH + std::time::Duration::from_millis(at.millis().try_into().unwrap());
+        let at = now().minus(Duration::from_mins(u64::from(10 - minute)));
+        let at = std::time::UNIX_EPOCH + Duration::from_millis(at.millis().try_into().unwrap());
         let path = self.0.path(format!("{}/{id}.jsonl", Self::FOLDER));
         std::fs::File::options().append(true).open(path).unwrap().set_modified(at).unwrap();
     }
@@ -291,7 +321,7 @@ impl Desk {
     /// Lists the process of this test as the one that works on a session, since a minute after eight.
     fn list(&self, session: &str, minute: u32) {
         let (pid, began) =
-            (std::process::id(), now().minus(std::time::Duration::from_mins(u64::from(10 - minute))));
+            (std::process::id(), now().minus(Duration::from_mins(u64::from(10 - minute))));
         let entry = format!(
             r#"{{"pid":{pid},"sessionId":"{session}","cwd":"/home/ann/shop","startedAt":{}}}"#,
             began.millis()
@@ -357,7 +387,7 @@ fn a_session_that_was_begun_afresh_in_a_process_has_that_process() {
     let mut followed = desk.0.follow();
     // Folders are listed anew after a while.
     let later = |followed: &mut Followed| {
-        followed.now = followed.now.plus(std::time::Duration::from_mins(2));
+        followed.now = followed.now.plus(Duration::from_mins(2));
         followed.look();
     };
     assert_eq!(with_process(&followed, &all[..2]), ["one"]);

@@ -24,6 +24,18 @@ const LEAF: &str = "01a1e20f-0200-7000-8000-000000000003";
 const CHAT: &str = "9e516b2f-0000-4234-8470-000000000001";
 const PART_B: &str = "dde84ba4-0000-4217-9350-00000000000b";
 
+#[test]
+fn the_folder_that_each_tool_is_told_to_keep_its_files_in_goes_over_the_home() {
+    let told = |name: &str| Some(PathBuf::from("/elsewhere").join(name));
+    let homes = Homes::of(told);
+    assert_eq!(homes.claude, told("CLAUDE_CONFIG_DIR"));
+    assert_eq!(homes.codex, told("CODEX_HOME"));
+    assert_eq!(homes.gemini, told("GEMINI_CLI_HOME").map(|home| home.join(".gemini")));
+    assert_eq!(homes.data, told("XDG_DATA_HOME"));
+    let homes = Homes::of(|name| (name == "HOME").then(|| "/home/kim".into()));
+    assert_eq!(homes.gemini, Some("/home/kim/.gemini".into()));
+}
+
 fn homes(home: &Path) -> Homes {
     let home = home.to_owned();
     Homes::of(move |name| (name == "HOME").then(|| home.clone()))

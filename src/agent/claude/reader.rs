@@ -18,8 +18,7 @@ use super::short::{call, cut, title};
 use super::spawns::{Spawns, status};
 use crate::agent::lines::Line;
 use crate::agent::skim::Raw;
-use crate::agent::trail::{Beside, Lasts, Process, RECENT, Said, Trail, rank};
-use crate::model::ALIVE_MAY_SLEEP;
+use crate::agent::trail::{Beside, Lasts, Process, RECENT, Said, Trail, patience, rank};
 use crate::model::fact::{Action, Clock, Description, NodeFact, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::key::{Keys, NodeKey};
@@ -27,8 +26,6 @@ use crate::model::name::Name;
 use crate::model::node::NodeKind;
 use crate::model::time::Stamp;
 
-/// So long an unfinished turn without a known process may be silent: a model thinks, and tools run, for minutes.
-const MAY_SLEEP: Duration = Duration::from_mins(5);
 /// What was left unfinished so long ago, with no process, is over: nobody needs to be told every day.
 const ABANDONED: Duration = Duration::from_hours(24);
 /// An answer is kept so far: the whole is in the transcript.
@@ -391,9 +388,7 @@ impl Trail for Reader {
             rank(moment(self.state.first), moment(self.state.last), &keys, beside, say);
         }
         let alive = matches!(beside.process, Process::Alive { .. });
-        let unknown = u64::try_from(MAY_SLEEP.as_millis()).unwrap_or(u64::MAX);
-        let millis = if alive { ALIVE_MAY_SLEEP } else { unknown };
-        say.push(Said::of(None, keys.clone(), NodeFact::MaySleep(millis)));
+        say.push(Said::of(None, keys.clone(), NodeFact::MaySleep(patience(beside.process))));
         let last = self.state.last.map(Stamp::from_millis);
         say.push(Said::of(last, keys, self.stands(beside, &note, alive)));
     }

@@ -6,7 +6,7 @@ use super::Told;
 use crate::model::anomaly::Misfit;
 use crate::model::delta::Delta;
 use crate::model::key::{NodeKey, SourceId};
-use crate::model::node::{Node, Place};
+use crate::model::node::{Node, NodeKind, Place};
 use crate::model::rollup::{Rollup, Share};
 use crate::model::{Model, NodeIx};
 
@@ -31,6 +31,10 @@ impl Model {
         }
         let certain = now.is_some() && self.belongs_by_key(ix);
         if by.is_some() && (certain || rank(by) > rank(now_by)) {
+            // A heading under which a tool lists what it cannot place says nothing against who knows the place.
+            if self.get(parent).is_some_and(|above| above.kind == NodeKind::Group) {
+                return;
+            }
             let what = format!("is said to hang under {} too", self.name_of(parent));
             self.misfit_of(Misfit::SecondParent, ix, &what, told, delta);
             return;

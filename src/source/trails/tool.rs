@@ -19,6 +19,8 @@ pub struct Homes {
     pub claude: Option<PathBuf>,
     /// `CODEX_HOME`, else `~/.codex`
     pub codex: Option<PathBuf>,
+    /// `.gemini` in `GEMINI_CLI_HOME`, else in `HOME`
+    pub gemini: Option<PathBuf>,
     /// `XDG_DATA_HOME`, else `~/.local/share`
     pub data: Option<PathBuf>,
     /// `XDG_CACHE_HOME`, else `~/.cache`
@@ -36,6 +38,7 @@ impl Homes {
         Self {
             claude: place("CLAUDE_CONFIG_DIR", ".claude"),
             codex: place("CODEX_HOME", ".codex"),
+            gemini: place("GEMINI_CLI_HOME", "").map(|home| home.join(".gemini")),
             data: place("XDG_DATA_HOME", ".local/share"),
             cache: place("XDG_CACHE_HOME", ".cache"),
             config: place("XDG_CONFIG_HOME", ".config"),
