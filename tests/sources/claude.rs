@@ -146,6 +146,51 @@ fn only_the_sessions_of_the_project_are_shown_with_its_folders_and_work_trees() 
 }
 
 #[test]
+fn an_agent_that_was_given_its_parents_conversation_did_not_make_its_parents_calls() {
+    let line = |kind: &str, content: &str| {
+        format!(
+            r#"{{"type":"{kind}","uuid":"u","timestamp":"2026-11-16T08:00:00Z","message":{{"role":"{kind}","content":[{content}]}}}}"#
+        ) + "\n"
+    };
+    let call = |id: &str| {
+        let call =
+            format!(r#"{{"type":"tool_use","id":"{id}","name":"Agent","input":{{"description":"{id}"}}}}"#);
+        line("assistant", &call)
+    };
+    let begin = line("user", r#"{"type":"text","text":"Begin."}"#);
+    let agents = "projects/-srv-shop/s1/subagents";
+    for newest in ["fork", "early"] {
+        let home = Home::empty();
+        home.write(
+            "projects/-srv-shop/s1.jsonl",
+            (begin.clone() + &call("t-early") + &call("t-fork")).as_bytes(),
+        );
+        let note = |id: &str| {
+            home.write(
+                format!("{agents}/agent-{id}.meta.json"),
+                format!(r#"{{"toolUseId":"t-{id}"}}"#).as_bytes(),
+            )
+        };
+        let fork = begin.clone() + &call("t-early") + &call("t-fork") + &call("t-late");
+        home.write(format!("{agents}/agent-fork.jsonl"), fork.as_bytes());
+        home.write(format!("{agents}/agent-early.jsonl"), begin.as_bytes());
+        note("fork");
+        note("early");
+        let file = std::fs::File::open(home.path(format!("{agents}/agent-{newest}.jsonl"))).unwrap();
+        file.set_modified(std::time::SystemTime::now() + Duration::from_secs(60)).unwrap();
+        let followed = home.follow();
+        let above = |key: NodeKey| {
+            let node = followed.model.get(followed.model.find(&key).unwrap()).unwrap();
+            followed.model.name_of(node.parent().unwrap())
+        };
+        let agent = |id: &str| NodeKey::CliAgent("claude".into(), id.into());
+        assert_eq!([above(agent("early")), above(agent("fork"))], ["claude:s1", "claude:s1"], "{newest}");
+        assert_eq!(above(NodeKey::ToolUse("t-late".into())), "claude:fork");
+        assert!(followed.model.anomalies().recent.is_empty(), "{}", followed.shape());
+    }
+}
+
+#[test]
 fn where_no_file_says_how_deep_an_agent_is_the_tree_does() {
     let home = Home::empty();
     let line = |text: &str| {
@@ -320,8 +365,7 @@ impl Desk {
 
     /// Lists the process of this test as the one that works on a session, since a minute after eight.
     fn list(&self, session: &str, minute: u32) {
-        let (pid, began) =
-            (std::process::id(), now().minus(Duration::from_mins(u64::from(10 - minute))));
+        let (pid, began) = (std::process::id(), now().minus(Duration::from_mins(u64::from(10 - minute))));
         let entry = format!(
             r#"{{"pid":{pid},"sessionId":"{session}","cwd":"/home/ann/shop","startedAt":{}}}"#,
             began.millis()

@@ -215,9 +215,12 @@ impl Reader {
         }
         self.ran_on(record, message, say);
         say.extend(used(self.keys(), record, message, self.state.model.as_ref(), at));
+        // Whose the calls are in an agent's file only the note beside it tells.
+        let is_session = self.is_session();
         let Self { state, key, doing, .. } = self;
+        let under = is_session.then_some(&*key);
         for block in blocks.iter().filter(|block| *block.kind == *b"tool_use") {
-            state.spawns.call(block, key, at, say);
+            state.spawns.call(block, under, at, say);
             doing.take(block);
         }
         self.state.turn = turn(message.stop_reason.as_deref(), blocks);
@@ -373,6 +376,7 @@ impl Trail for Reader {
             say.extend(
                 above.or(session).map(|above| Said::of(None, keys.clone(), NodeFact::Under(above.into()))),
             );
+            self.state.spawns.hang(note.call.as_deref(), &self.key, say);
             let prompt = self.state.prompt.clone().filter(|_| beside.side.is_some());
             // Without a note beside it, the call that started it describes it.
             let title = note.description.as_deref().map(|text| cut(text, WHY)).or(prompt);

@@ -96,8 +96,14 @@ impl<'a> Answer<'a> {
 }
 
 impl Spawns {
-    /// Takes a call, if it starts a sub-agent.
-    pub fn call(&mut self, block: &Block<'_>, under: &NodeKey, at: Option<Stamp>, say: &mut Vec<Said>) {
+    /// Takes a call, if it starts a sub-agent. It hangs under whoever made it, where that is known.
+    pub fn call(
+        &mut self,
+        block: &Block<'_>,
+        under: Option<&NodeKey>,
+        at: Option<Stamp>,
+        say: &mut Vec<Said>,
+    ) {
         let Some(b"Agent" | b"Task") = block.name.map(Raw::word).as_deref() else { return };
         let Some(id) = block.id.and_then(Raw::text) else { return };
         let input: Option<Input<'_>> = block.input.and_then(Input::read);
@@ -121,11 +127,22 @@ impl Spawns {
             ..Description::default()
         };
         say.push(Said::of(None, keys.clone(), NodeFact::Seen(NodeKind::Agent)));
-        say.push(Said::of(None, keys.clone(), NodeFact::Under(under.clone().into())));
+        let under = under.map(|under| NodeFact::Under(under.clone().into()));
+        say.extend(under.map(|under| Said::of(None, keys.clone(), under)));
         say.push(Said::of(None, keys.clone(), NodeFact::Described(Box::new(description))));
         say.extend(at.map(|at| Said::of(None, keys.clone(), NodeFact::Clock(Clock::Created, at))));
         // Whether it runs its own transcript says; it may be refused.
         say.push(Said::of(at, keys, status("pending", None)));
+    }
+
+    /// Hangs the agents of these calls under the one that made them, who was started by a call itself. One that was
+    /// given its parent's conversation has a copy of the calls up to its own: those are its parent's.
+    pub fn hang(&self, own: Option<&str>, under: &NodeKey, say: &mut Vec<Said>) {
+        let copied = self.calls.iter().find(|known| own == Some(&*known.call)).map(|known| known.nth);
+        for known in self.calls.iter().filter(|known| copied.is_none_or(|copied| known.nth > copied)) {
+            let key = NodeKey::ToolUse(Arc::clone(&known.call));
+            say.push(Said::of(None, key, NodeFact::Under(under.clone().into())));
+        }
     }
 
     /// Takes a tool's answer, if it is a sub-agent's.
