@@ -160,6 +160,48 @@ fn a_stopped_process_is_paused_whatever_its_files_say_and_goes_on_as_they_say() 
 }
 
 #[test]
+fn agents_stand_still_with_the_process_that_they_work_in() {
+    let mut world = World::new();
+    let claude = world.start("claude", "sleep 60; true", &[]);
+    let opened = quarterdeck::model::fact::SourceFact::Opened { kind: SourceKind::Claude, root: "t".into() };
+    let session = NodeKey::CliSession("claude".into(), "s1".into());
+    let agent = |id: &str| NodeKey::CliAgent("claude".into(), id.into());
+    let says = |keys: quarterdeck::model::key::Keys, what: NodeFact| Fact::node(CLAUDE, None, keys, what);
+    let status = |word: &'static str| NodeFact::Status(StatusReport::of(Field::Session, word));
+    let keys = quarterdeck::model::key::Keys::from(session.clone()).and(claude.key());
+    let _ = world.model.apply_all([
+        Fact::source(CLAUDE, opened),
+        says(keys, status("running")),
+        says(agent("works").into(), NodeFact::Under(session.clone().into())),
+        says(agent("works").into(), status("running")),
+        says(agent("ended").into(), NodeFact::Under(session.clone().into())),
+        says(agent("ended").into(), status("completed")),
+    ]);
+    let words = |world: &World| ["works", "ended"].map(|id| world.word(&agent(id)));
+    world.look();
+    assert_eq!(words(&world), [StatusWord::Running, StatusWord::Done]);
+    let process = tree::process(claude.0.id()).unwrap();
+    Whole::of(process).unwrap().pause().unwrap();
+    world.look();
+    assert_eq!(words(&world), [StatusWord::Paused, StatusWord::Done]);
+    // One more is heard of, below the other, and what it is said to do does not move it.
+    let _ = world.model.apply_all([
+        says(agent("below").into(), status("running")),
+        says(agent("below").into(), NodeFact::Under(agent("works").into())),
+        says(agent("works").into(), status("in progress")),
+    ]);
+    assert_eq!([world.word(&agent("below")), world.word(&agent("works"))], [StatusWord::Paused; 2]);
+    let (_, node) = world.node(&agent("works")).unwrap();
+    assert_eq!(node.dissent().count(), 0, "nobody says otherwise");
+    assert_eq!(node.status.why(), Some("the process that it works in is stopped"));
+    assert_eq!(world.model.audit(), Ok(()));
+    Whole::of(process).unwrap().resume().unwrap();
+    world.look();
+    assert_eq!([world.word(&agent("below")), world.word(&agent("works"))], [StatusWord::Running; 2]);
+    assert_eq!(world.model.audit(), Ok(()));
+}
+
+#[test]
 fn what_runs_on_paper_is_stale_as_soon_as_its_process_is_gone() {
     let mut world = World::new();
     let id = "0191b2c3-0000-7000-8000-00000000abcd";

@@ -4,6 +4,7 @@
 
 mod around;
 mod describe;
+mod hold;
 mod identity;
 mod join;
 mod link;

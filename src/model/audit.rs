@@ -149,8 +149,10 @@ impl Model {
     /// Its state is that of its most trusted claim, and no clock or count is behind what it stands for.
     fn audit_node(&self, ix: NodeIx, node: &Node) -> Verdict {
         let name = || self.name_of(ix);
-        let told = self.best_claim(node).map(|claim| claim.status.clone()).unwrap_or_default();
+        let now = self.in_force(ix, node);
+        let (told, is_held) = now.map(|now| (now.status, now.is_held)).unwrap_or_default();
         ensure(node.status.as_told() == told, || format!("{} is {:?}, not {told:?}", name(), node.status))?;
+        ensure(node.is_held == is_held, || format!("{} is held: {}, not {is_held}", name(), node.is_held))?;
         let said = patience_of(node).into_iter().min_by_key(|said| self.how_patient(said));
         ensure(said.map(|(_, millis)| millis) == node.clocks.may_sleep, || {
             format!("{} may be silent for {:?}, not {said:?}", name(), node.clocks.may_sleep)

@@ -82,6 +82,8 @@ pub struct Node {
     pub(super) born: u32,
     /// Its place among its siblings, where told.
     pub index: Option<u32>,
+    /// Whether it is said to run, and stands still with the process that it works in.
+    pub(super) is_held: bool,
     /// Whether an agent's own files say when it was begun. They are read in any order: so that is its place.
     pub(super) is_dated: bool,
     pub title: Option<Box<str>>,
@@ -238,6 +240,7 @@ impl Node {
             other_sources: None,
             born,
             index: None,
+            is_held: false,
             is_dated: false,
             title: None,
             agent: None,
@@ -375,9 +378,17 @@ impl Node {
         }
     }
 
-    /// Returns the claims that say something else than the state in force.
+    /// Returns the claims that say something else than what is believed.
     pub fn dissent(&self) -> impl Iterator<Item = &Claim> {
-        self.claims.iter().filter(|claim| claim.status.told() != self.status.told())
+        let believed = self.believed().told();
+        self.claims.iter().filter(move |claim| claim.status.told() != believed)
+    }
+
+    /// Returns what is believed of its state, whatever holds it in another.
+    pub(super) fn believed(&self) -> &Status {
+        let runs = |claim: &&Claim| matches!(claim.status, Status::Running { .. });
+        let running = self.claims.iter().find(runs).filter(|_| self.is_held);
+        running.map_or(&self.status, |claim| &claim.status)
     }
 
     /// Returns how far it is: as told, else as its steps tell.

@@ -218,8 +218,11 @@ fn agents(model: &Model, step: &Node) -> Vec<Record> {
 /// Writes one node down, without what hangs below it.
 fn record(model: &Model, node: &Node) -> Record {
     let (delegation_id, subtask_id) = own_ids(node);
-    let believed = node.claims.iter().find(|claim| claim.status == node.status.as_told());
-    let told = node.status.told();
+    let state = node.believed();
+    let believed = node.claims.iter().find(|claim| claim.status == state.as_told());
+    let told = state.told();
+    // Who is held was begun when it was, and is held again by what is told of those above it.
+    let since = believed.filter(|_| node.is_held).map_or(node.clocks.since, |claim| claim.at);
     let mut record = Record {
         delegation_id,
         subtask_id,
@@ -228,9 +231,9 @@ fn record(model: &Model, node: &Node) -> Record {
         title: node.title.clone(),
         status: (told != StatusWord::Unknown || believed.is_some()).then_some(told),
         raw_status: believed.and_then(|claim| claim.raw.clone()),
-        since: node.clocks.since,
-        reason: node.status.why().map(Into::into),
-        retryable: node.status.retryable(),
+        since,
+        reason: state.why().map(Into::into),
+        retryable: state.retryable(),
         index: node.index,
         pattern: node.pattern().cloned(),
         agent: node.agent.clone(),

@@ -122,6 +122,7 @@ impl Model {
                     node.kind = node.kind.max(NodeKind::guess(key));
                 }
                 delta.touch(ix);
+                self.settle_held(ix, delta);
                 self.hang_by_key(ix, key, told, delta);
                 Some(ix)
             }
@@ -134,6 +135,7 @@ impl Model {
         {
             node.kind = kind;
             delta.touch(ix);
+            self.settle_held(ix, delta);
         }
     }
 }

@@ -32,6 +32,7 @@ impl Model {
         self.absorb(keep, gone, *node, delta);
         self.settle_parent(keep, (parent, parent_by), told, delta);
         self.believe(keep, delta);
+        self.settle_held(keep, delta);
         if lived.contains(&!self.lives_at_or_above(keep)) {
             self.look_at_silence_below(keep, delta);
         }

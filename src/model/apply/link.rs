@@ -115,6 +115,7 @@ impl Model {
         if let Some(at) = share.last_sign {
             self.sign_above(ix, at, delta);
         }
+        self.settle_held(ix, delta);
     }
 
     /// Changes the roll-up of a node and of all above it.

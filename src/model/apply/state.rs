@@ -3,13 +3,14 @@
 use std::cmp::Reverse;
 
 use super::Told;
+use super::hold::InForce;
 use crate::model::anomaly::Misfit;
 use crate::model::delta::Delta;
 use crate::model::event::payload::Progress;
 use crate::model::fact::{Action, Clock, StatusReport};
 use crate::model::key::SourceKind;
 use crate::model::node::{Claim, Node, NodeKind, push_tight};
-use crate::model::status::{Status, Trouble};
+use crate::model::status::{Status, StatusWord, Trouble};
 use crate::model::time::Stamp;
 use crate::model::words::{ALIVE, HOOK, meaning};
 use crate::model::{Model, NodeIx, text};
@@ -67,8 +68,19 @@ impl Model {
 
     /// Sets the state in force to the most trusted claim; without one nobody knows it.
     pub(super) fn believe(&mut self, ix: NodeIx, delta: &mut Delta) {
+        let is_paused =
+            |model: &Self| model.get(ix).is_some_and(|node| node.status.word() == StatusWord::Paused);
+        let was_paused = is_paused(self);
+        self.settle(ix, delta);
+        if was_paused || is_paused(self) {
+            self.look_at_holds(ix, delta);
+        }
+    }
+
+    /// The same, and nothing else changes by it.
+    pub(super) fn settle(&mut self, ix: NodeIx, delta: &mut Delta) {
         let Some(node) = self.get(ix) else { return };
-        let Some((status, at)) = self.best_claim(node).map(|claim| (claim.status.clone(), claim.at)) else {
+        let Some(InForce { status, at, is_held }) = self.in_force(ix, node) else {
             self.set_status(ix, Status::Unknown, delta);
             return;
         };
@@ -76,6 +88,7 @@ impl Model {
         let runs = |status: &Status| matches!(status, Status::Running { .. });
         let fresh = node.status.as_told() != status && !(runs(&node.status) && runs(&status));
         if let Some(node) = self.nodes.get_mut(ix) {
+            node.is_held = is_held;
             let clocks = &mut node.clocks;
             if fresh || clocks.since.is_none() {
                 clocks.since = at;
