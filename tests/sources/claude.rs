@@ -191,6 +191,34 @@ fn an_agent_that_was_given_its_parents_conversation_did_not_make_its_parents_cal
 }
 
 #[test]
+fn an_agent_without_a_note_is_called_what_its_call_says_else_what_it_was_asked() {
+    let home = Home::empty();
+    let line = |kind: &str, content: &str| {
+        format!(
+            r#"{{"type":"{kind}","uuid":"u","timestamp":"2026-11-16T08:00:00Z","message":{{"role":"{kind}","content":{content}}}}}"#
+        ) + "\n"
+    };
+    let call = line(
+        "assistant",
+        r#"[{"type":"tool_use","id":"t1","name":"Agent","input":{"description":"Look around","prompt":"Go."}}]"#,
+    );
+    let started = r#"{"type":"user","uuid":"v","timestamp":"2026-11-16T08:00:01Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]},"toolUseResult":{"agentId":"a1","status":"async_launched"}}"#;
+    let agents = "projects/-srv-shop/s1/subagents";
+    home.write(
+        "projects/-srv-shop/s1.jsonl",
+        (line("user", r#""Begin.""#) + &call + started + "\n").as_bytes(),
+    );
+    home.write(format!("{agents}/agent-a1.jsonl"), line("user", r#""Go.""#).as_bytes());
+    home.write(format!("{agents}/agent-a2.jsonl"), line("user", r#""Find the till.""#).as_bytes());
+    for newest in ["a1", "a2"] {
+        let file = std::fs::File::open(home.path(format!("{agents}/agent-{newest}.jsonl"))).unwrap();
+        file.set_modified(std::time::SystemTime::now() + Duration::from_secs(60)).unwrap();
+        let shape = home.shape();
+        assert!(shape.contains(r#""Look around""#) && shape.contains(r#""Find the till.""#), "{shape}");
+    }
+}
+
+#[test]
 fn where_no_file_says_how_deep_an_agent_is_the_tree_does() {
     let home = Home::empty();
     let line = |text: &str| {

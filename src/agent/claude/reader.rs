@@ -377,12 +377,13 @@ impl Trail for Reader {
                 above.or(session).map(|above| Said::of(None, keys.clone(), NodeFact::Under(above.into()))),
             );
             self.state.spawns.hang(note.call.as_deref(), &self.key, say);
-            let prompt = self.state.prompt.clone().filter(|_| beside.side.is_some());
-            // Without a note beside it, the call that started it describes it.
+            // Without a note beside it, the call that started it describes it; where none is known, its prompt does.
+            let is_hearsay = beside.side.is_none();
+            let prompt = self.state.prompt.clone();
             let title = note.description.as_deref().map(|text| cut(text, WHY)).or(prompt);
             let agent = note.agent.as_deref().map(Name::from).or_else(|| self.state.agent.clone());
             let depth = note.depth.and_then(|depth| u32::try_from(depth).ok());
-            let description = Description { title, agent, depth, ..Description::default() };
+            let description = Description { title, agent, depth, is_hearsay, ..Description::default() };
             say.push(Said::of(None, keys.clone(), NodeFact::Described(Box::new(description))));
         } else {
             if let Process::Alive { pid, start: Some(start) } = beside.process {
