@@ -350,6 +350,11 @@ impl Node {
         }
     }
 
+    /// Returns what somebody told that all of it spent, where that does not count since messages are known.
+    pub fn told_total(&self) -> Option<Spend> {
+        self.sums.totals.as_deref().copied().filter(|_| !self.sums.messages.is_nothing())
+    }
+
     /// Returns what this node and everything below it spent.
     pub fn subtree_spend(&self) -> Spend {
         let mut sum = self.own_spend();

@@ -162,6 +162,9 @@ pub struct Cost {
     pub basis: Option<&'static str>,
     /// `tool`: the tool's own figure; `table`: computed from the dated table of prices; `both`.
     pub by: Option<&'static str>,
+    /// What a tool beside it says that all of it cost, where its own messages are counted instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub told: Option<f64>,
 }
 
 /// Writes down the trees below these nodes.
@@ -314,7 +317,8 @@ fn cost(node: &Node) -> Cost {
         Word::Table => "table",
         Word::Both => "both",
     });
-    Cost { own: amount(&node.own_spend()), subtree: amount(&subtree), currency: "USD", basis, by }
+    let told = node.told_total().as_ref().and_then(amount);
+    Cost { own: amount(&node.own_spend()), subtree: amount(&subtree), currency: "USD", basis, by, told }
 }
 
 fn source_state(source: &Source) -> SourceItem<'_> {

@@ -229,6 +229,8 @@ fn summary(model: &Model, chosen: &[NodeIx]) -> String {
     }
     if spend.tokens().is_known() {
         parts.push(format!("{} tokens", spent_tokens(&spend)));
+    }
+    if !spend.is_nothing() {
         parts.push(cost(&spend));
     }
     parts.join(" · ")

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use quarterdeck::model::fact::{Action, Fact, NodeFact, SourceFact};
+use quarterdeck::model::fact::{Action, Fact, NodeFact, SourceFact, UsageReport};
 use quarterdeck::model::key::{NodeKey, SourceId, SourceKind};
 use quarterdeck::model::status::StatusWord;
+use quarterdeck::model::usage::{Count, Tokens, Usd};
 
 use super::deck::Deck;
 
@@ -140,6 +141,32 @@ fn what_is_in_the_context_is_no_sum_of_tokens() {
     deck.write(".omc/state/hud-stdin-cache.json", cache.replace("637258", "2000"));
     deck.look();
     assert_eq!(deck.node(&session(ONE)).own_spend().tokens().total(), 2039);
+}
+
+#[test]
+fn what_a_status_line_says_that_a_session_cost_is_kept_beside_what_its_messages_did() {
+    let mut deck = Deck::empty();
+    let told = format!(
+        r#"{{"session_id":"{ONE}","model":{{"id":"claude-opus-4-7"}},"cost":{{"total_cost_usd":2.5}}}}"#
+    );
+    deck.write(".omc/state/hud-stdin-cache.json", told);
+    deck.look();
+    let roots: Vec<_> = deck.model.roots().collect();
+    let text = quarterdeck::report::text::tree(&deck.model, &roots, deck.now);
+    assert!(text.trim_end().ends_with("· $2.50"), "{text}");
+    let opened = SourceFact::Opened { kind: SourceKind::Claude, root: "/home/ann/.claude".into() };
+    let message = UsageReport {
+        id: Some("m1".into()),
+        tokens: Tokens::default().with(Count::Output, 10),
+        cost: Some(Usd(1_000_000_000)),
+        ..UsageReport::default()
+    };
+    let _ = deck.model.apply(Fact::source(SourceId(1), opened));
+    let _ = deck.model.apply(Fact::node(SourceId(1), None, session(ONE), NodeFact::Used(Box::new(message))));
+    assert_eq!(deck.node(&session(ONE)).own_spend().cost, Usd(1_000_000_000), "it counts once");
+    let ix = deck.model.find(&session(ONE)).unwrap();
+    let told = serde_json::to_value(quarterdeck::report::json::item_of(&deck.model, ix).unwrap()).unwrap();
+    assert_eq!((&told["cost"]["own"], &told["cost"]["told"]), (&1.0.into(), &2.5.into()), "{}", told["cost"]);
 }
 
 #[test]

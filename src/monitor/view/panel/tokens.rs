@@ -201,6 +201,9 @@ fn money(
         };
         pieces.push(span(text, scene.style(Role::Dim)));
     }
+    if let Some(told) = node.told_total().filter(|told| cost(told) != cost(spend)) {
+        pieces.push(span(format!("its status line says {}", cost(&told)), scene.style(Role::Dim)));
+    }
     if let Some(rate) = rate {
         let arrow = scene.sign("↑", "^");
         pieces.push(span(format!("{arrow}{}/min", tokens(rate)), scene.style(Role::Dim)));
