@@ -29,6 +29,7 @@ mod planner;
 mod pretty;
 mod report;
 mod screenshot;
+mod session;
 mod simulated;
 mod slash;
 mod status;
