@@ -41,6 +41,44 @@ fn project() -> tempfile::TempDir {
 }
 
 #[test]
+fn what_cannot_be_read_is_told_also_where_nothing_else_is_there() {
+    let cut = r#"{"agents":[{"agent_id":"a1"#;
+    let damaged = [
+        (".omc/state/subagent-tracking.json", cut, "omc", "corrupt", 1),
+        ("specs/state.json", "{", "proofchecker", "corrupt", 1),
+        (
+            ".local/share/opencode/opencode.db",
+            "no database, but long enough for one",
+            "opencode",
+            "corrupt",
+            1,
+        ),
+        (".local/share/opencode/opencode.db", "", "opencode", "partial", 0),
+    ];
+    for (path, text, kind, state, code) in damaged {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+        // What was written a moment ago may still be in the making.
+        let hour = std::time::Duration::from_hours(1);
+        let long_ago = std::time::SystemTime::now().checked_sub(hour).unwrap();
+        fs::File::options().append(true).open(&file).unwrap().set_modified(long_ago).unwrap();
+        let told = run(folder.path(), &["status"]);
+        assert!(told.contains(&format!("warning: {kind} /project/")), "{told}");
+        assert!(told.contains("Nothing that can be read is delegated here"), "{told}");
+        assert!(told.contains(file.file_name().unwrap().to_str().unwrap()), "{told}");
+        assert!(told.ends_with(&format!("[exit code {code}]")), "{told}");
+        let json = quarterdeck(folder.path()).args(["status", "--json"]).output().unwrap().stdout;
+        let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+        let sources = json["sources"].as_array().unwrap();
+        let states: Vec<&str> =
+            sources.iter().filter(|it| it["kind"] == kind).filter_map(|it| it["state"].as_str()).collect();
+        assert_eq!(states, [state], "{path}");
+    }
+}
+
+#[test]
 fn without_anything_delegated_it_says_so() {
     let folder = tempfile::tempdir().unwrap();
     assert_snapshot!(run(folder.path(), &[]), @r"
