@@ -198,6 +198,7 @@ fn the_doctor_says_in_plain_words_what_is_around_a_project_with_or_without_a_fol
             "usable: simulated\n",
             "codex: ",
             "hooks       no ",
+            "sources     no coding agent has left anything",
             "terminal    this output",
             "prices      of 20",
             "system      ",
@@ -205,6 +206,38 @@ fn the_doctor_says_in_plain_words_what_is_around_a_project_with_or_without_a_fol
             assert!(said.contains(line), "{line}: {said}");
         }
         assert!(said.ends_with("[exit code 0]"), "{said}");
+    }
+}
+
+#[test]
+fn the_doctor_names_every_source_with_how_it_is_and_counts_one_that_cannot_be_read_as_wrong() {
+    let whole = project();
+    let tracking = |folder: &Path, text: &str| {
+        let file = folder.join(".omc/state/subagent-tracking.json");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    };
+    let agents = r#"{"agents":[{"agent_id":"a1","agent_type":"executor","started_at":"2026-11-16T08:59:00Z","status":"running"}]}"#;
+    for folder in [whole.path(), tempfile::tempdir().unwrap().path()] {
+        tracking(folder, agents);
+        let told = run(folder, &["doctor"]);
+        assert!(told.contains("sources     omc in .omc: ok, ") && told.ends_with("[exit code 0]"), "{told}");
+        tracking(folder, agents.get(..40).unwrap());
+        let database = folder.join(".local/share/opencode/opencode.db");
+        fs::create_dir_all(database.parent().unwrap()).unwrap();
+        fs::write(database, "no database, but long enough for one").unwrap();
+        let told = run(folder, &["doctor"]);
+        assert!(
+            told.contains("WRONG .omc: omc cannot be read in whole: state/subagent-tracking.json: "),
+            "{told}"
+        );
+        assert!(told.contains("WRONG .local/share/opencode: opencode cannot be read: "), "{told}");
+        assert!(told.contains("opencode in .local/share/opencode: see above"), "{told}");
+        assert!(told.ends_with("[exit code 1]"), "{told}");
+        for other in ["--folder-only", "--engine-only"] {
+            let told = run(folder, &["doctor", other]);
+            assert!(!told.contains("opencode.db"), "{told}");
+        }
     }
 }
 
