@@ -18,7 +18,7 @@ use crate::model::node::{Node, NodeKind};
 use crate::model::status::StatusWord;
 use crate::model::words::HOOK;
 use crate::model::worktree::TreeState;
-use crate::model::{GONE_MAY_SLEEP, Model, NodeIx};
+use crate::model::{Model, NodeIx};
 
 /// What a person can ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -239,10 +239,7 @@ pub fn holdable(model: &Model, ix: NodeIx, what: Control) -> Option<Held> {
 
 /// Returns whether the process that worked on a node is known to be gone.
 fn is_gone(model: &Model, node: &Node) -> bool {
-    match node.more().and_then(|more| more.running.as_deref()) {
-        Some(process) => !process.is_alive,
-        None => model.patience(node).is_some_and(|millis| millis <= GONE_MAY_SLEEP),
-    }
+    model.lives(node) == Some(false)
 }
 
 /// Why a process is not signalled.
