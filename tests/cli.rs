@@ -505,10 +505,8 @@ fn a_picture_of_the_history_is_read_before_it_is_drawn() {
     assert!(shown.contains("of 10") && !shown.contains("Reading"), "{shown}");
 }
 
-#[test]
-fn a_projects_own_sessions_are_shown_without_any_set_up() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap();
+/// Writes a session of Claude Code that worked in a folder, and ended.
+fn painted(root: &Path) {
     let cwd = root.display().to_string();
     let name: String = cwd.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let transcripts = root.join(".claude/projects").join(name);
@@ -519,6 +517,13 @@ fn a_projects_own_sessions_are_shown_without_any_set_up() {
 "#
     );
     fs::write(transcripts.join("s1.jsonl"), lines).unwrap();
+}
+
+#[test]
+fn a_projects_own_sessions_are_shown_without_any_set_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    painted(&root);
     assert_snapshot!(run(&root, &["--now", NOW]), @r"
     ✔ Paint the shed  done  claude  –  9s  1.2K  <$0.01
 
@@ -530,6 +535,44 @@ fn a_projects_own_sessions_are_shown_without_any_set_up() {
     Hand something over with `quarterdeck delegate TASK`, or see how it looks with `quarterdeck demo`.
     [exit code 0]
     ");
+}
+
+#[test]
+fn a_session_that_no_engine_runs_is_explained_and_its_log_is_what_its_tool_wrote() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    painted(&root);
+    assert_snapshot!(run(&root, &["explain", "claude:s1"]), @r"
+    claude:s1: done; no engine runs it
+    [exit code 0]
+    ");
+    assert_snapshot!(run(&root, &["logs", "claude:s1"]), @r"
+    > Paint the shed
+    Painted.
+    [exit code 0]
+    ");
+    // What is over does not grow: who follows it is not kept.
+    assert_eq!(run(&root, &["logs", "-f", "claude:s"]), run(&root, &["logs", "claude:s1"]));
+    let json = run(&root, &["logs", "--json", "claude:s1"]);
+    assert!(json.contains(r#"{"log":"output","text":"Painted.","at":"2026-11-16T08:00:09.000Z"}"#), "{json}");
+    for command in ["explain", "logs"] {
+        let told = run(&root, &[command, "claude:s2"]);
+        assert!(
+            told.contains("Nothing here is known as claude:s2. `quarterdeck status --json` lists"),
+            "{told}"
+        );
+        assert!(told.ends_with("[exit code 1]"), "{told}");
+    }
+    let told = run(&root, &["logs", "claude:s1", "--attempt", "2"]);
+    assert!(told.contains("it has no attempts"), "{told}");
+    for command in
+        [&["cancel", "claude:s1"][..], &["pause", "claude:s1", "--preview"], &["resume", "claude:s1"]]
+    {
+        let told = run(&root, command);
+        assert!(told.contains("claude:s1: refused: It is over (done)"), "{told}");
+        assert!(told.ends_with("[exit code 3]"), "{told}");
+    }
+    assert!(!root.join(".quarterdeck").exists(), "nothing is written");
 }
 
 /// Returns every file below a folder, apart from the state folder's, with what is in it.
