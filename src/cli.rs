@@ -29,6 +29,7 @@ mod planner;
 mod pretty;
 mod report;
 mod screenshot;
+mod session;
 mod simulated;
 mod slash;
 mod status;
@@ -85,8 +86,8 @@ enum Command {
     Status(status::Status),
     /// Set the hook, the commands and the settings up in this project; or take them out again.
     Init(init::Init),
-    /// Say what is wrong in the state folder and the settings, and what is around them: engine, agents, hooks, terminal,
-    /// prices; exit code 1 where something is wrong.
+    /// Say what is wrong in the state folder and the settings, and what is around them: engine, agents, hooks, sources,
+    /// terminal, prices; exit code 1 where something is wrong.
     Doctor(doctor::Doctor),
     /// Make up a state folder of any size, for tests, benches and pictures.
     #[command(hide = true)]

@@ -3,7 +3,11 @@
 //! The engine decides for good; this tells a person beforehand which keys make sense, and says of the others
 //! why they do not. What another tool runs has no channel here, and says which one that tool has, if any.
 
+mod tools;
+
 use std::sync::Arc;
+
+pub use tools::reason;
 
 use crate::model::budget::BUDGET;
 use crate::model::command::{Command, Verb};
@@ -186,20 +190,35 @@ pub fn channel(model: &Model, ix: NodeIx, what: Control) -> Result<Channel, Stri
     let node = model.get(ix).ok_or("It is no longer there.")?;
     match target(model, node).or_else(|why| inside(model, ix, what).ok_or(why)) {
         Ok(target) => state_allows(node, &target, what).map(|()| Channel::Engine(target)),
-        Err(why) => {
-            let refused = || Err(no_channel(model, node, what).unwrap_or(why));
-            match (signalled(model, node, what), held(model, ix, what)) {
-                (Some(process), _) => process,
-                (None, Some(held)) => Ok(Channel::Hook(held)),
-                (None, None) => refused(),
-            }
-        }
+        Err(why) => outside(model, ix, what).unwrap_or_else(|| {
+            let known = no_channel(model, node, what).or_else(|| unreached(model, ix, what));
+            Err(known.unwrap_or(why))
+        }),
     }
 }
 
-/// Returns the session or agent whose own hook, as its records show, can hold it or stop it at its next tool call.
-fn held(model: &Model, ix: NodeIx, what: Control) -> Option<Held> {
-    let node = model.get(ix).filter(|node| !node.status.is_ended())?;
+/// Returns through what a session that no engine runs is reached: its process, else its hook; nothing where neither is
+/// known.
+fn outside(model: &Model, ix: NodeIx, what: Control) -> Option<Result<Channel, String>> {
+    let held = holdable(model, ix, what).filter(|_| is_hooked(model, ix));
+    match (signalled(model, model.get(ix)?, what), held) {
+        // Where a signal would do harm, or nothing, its hook still can.
+        (Some(Err(Unsent::Other(_))) | None, Some(held)) => Some(Ok(Channel::Hook(held))),
+        (Some(signalled), _) => Some(signalled.map_err(Unsent::why)),
+        (None, None) => None,
+    }
+}
+
+/// Returns whether a hook of ours was heard of a node, or of anything above it.
+fn is_hooked(model: &Model, ix: NodeIx) -> bool {
+    let mut around = std::iter::once(ix).chain(model.ancestors(ix)).filter_map(|ix| model.get(ix));
+    around.any(|node| node.timeline.iter().any(|moment| moment.name.starts_with(HOOK)))
+}
+
+/// Returns the session or agent that its own hook, where it has one, can hold or stop at its next tool call: it may still
+/// make one.
+pub fn holdable(model: &Model, ix: NodeIx, what: Control) -> Option<Held> {
+    let node = model.get(ix).filter(|node| !node.status.is_ended() && !is_gone(model, node))?;
     // What a signal could do is all that a hook can, too.
     what.signal()?;
     let session_of = |node: &Node| {
@@ -212,29 +231,44 @@ fn held(model: &Model, ix: NodeIx, what: Control) -> Option<Held> {
         let NodeKey::CliAgent(_, agent) = key else { return None };
         Some(Arc::clone(agent))
     });
-    let is_hooked = |node: &Node| node.timeline.iter().any(|moment| moment.name.starts_with(HOOK));
-    let around: Vec<&Node> =
-        std::iter::once(ix).chain(model.ancestors(ix)).filter_map(|ix| model.get(ix)).collect();
-    let (tool, session) = around.iter().find_map(|node| session_of(node))?;
+    let mut around = std::iter::once(ix).chain(model.ancestors(ix)).filter_map(|ix| model.get(ix));
+    let (tool, session) = around.find_map(session_of)?;
     let agent = if session_of(node).is_some() { None } else { Some(of_agent?) };
-    around.into_iter().any(is_hooked).then_some(Held { tool, session, agent })
+    Some(Held { tool, session, agent })
+}
+
+/// Returns whether the process that worked on a node is known to be gone.
+fn is_gone(model: &Model, node: &Node) -> bool {
+    model.lives(node) == Some(false)
+}
+
+/// Why a process is not signalled.
+enum Unsent {
+    /// It is so already, or takes somebody who listens.
+    Never(String),
+    /// A signal is the wrong means: another may do.
+    Other(String),
+}
+
+impl Unsent {
+    fn why(self) -> String {
+        let (Self::Never(why) | Self::Other(why)) = self;
+        why
+    }
 }
 
 /// Returns the process of a node that no engine runs, or why it cannot be signalled; nothing where it is none.
-fn signalled(model: &Model, node: &Node, what: Control) -> Option<Result<Channel, String>> {
+fn signalled(model: &Model, node: &Node, what: Control) -> Option<Result<Channel, Unsent>> {
     let process = node.more()?.running.as_deref().filter(|process| process.is_alive)?;
-    let is_paused = node.status.told() == StatusWord::Paused;
-    let pid = process.pid;
-    let Some(signal) = what.signal() else {
-        return Some(Err(no_channel(model, node, what).unwrap_or_else(|| foreign(model, node))));
-    };
+    let signal = what.signal()?;
+    let (pid, is_stopped) = (process.pid, is_stopped(model, node));
     let refused = match signal {
-        Signal::Stop if process.is_foreground => Some(format!(
+        Signal::Stop if process.is_foreground => Some(Unsent::Other(format!(
             "Process {pid} is the foreground job of a shell: stopped, the shell would take its terminal back. \
              Stop it there, or run it where no shell waits for it."
-        )),
-        Signal::Stop if is_paused => Some(format!("Process {pid} is stopped already.")),
-        Signal::Continue if !is_paused => Some(format!("Process {pid} is not stopped.")),
+        ))),
+        Signal::Stop if is_stopped => Some(Unsent::Never(format!("Process {pid} is stopped already."))),
+        Signal::Continue if !is_stopped => Some(Unsent::Other(format!("Process {pid} is not stopped."))),
         Signal::Stop | Signal::Continue | Signal::End => None,
     };
     if let Some(why) = refused {
@@ -242,6 +276,58 @@ fn signalled(model: &Model, node: &Node, what: Control) -> Option<Result<Channel
     }
     let process = Signalled { pid, start: process.start, command: process.command.clone() };
     Some(Ok(Channel::Signal(signal, process)))
+}
+
+/// Returns whether a process is stopped: as the system shows it, where that is told, for a hook that holds a session stops none.
+fn is_stopped(model: &Model, node: &Node) -> bool {
+    let is_system = |source| model.source(source).is_some_and(|source| source.kind == SourceKind::Process);
+    let seen = node.claims.iter().find(|claim| is_system(claim.source)).map(|claim| &claim.status);
+    seen.unwrap_or(&node.status).told() == StatusWord::Paused
+}
+
+/// Returns why an agent's own session, or an agent in it, cannot be reached; nothing of what an engine runs.
+fn unreached(model: &Model, ix: NodeIx, what: Control) -> Option<String> {
+    let node = model.get(ix)?;
+    let is_native =
+        |key: &NodeKey| matches!(key, NodeKey::CliSession(..) | NodeKey::CliAgent(..) | NodeKey::Process(..));
+    if !node.keys.iter().any(is_native) || node.keys.iter().any(NodeKey::is_engines) {
+        return None;
+    }
+    if let Some(step) = model.ancestors(ix).find_map(|above| target(model, model.get(above)?).ok()) {
+        return Some(format!("It works inside {}: act on that.", step.name()));
+    }
+    let running = node.more().and_then(|more| more.running.as_deref());
+    if what.signal().is_none() {
+        let process = match running {
+            Some(process) if process.is_alive => format!("process {} works on it", process.pid),
+            Some(_) | None => no_process(model, node),
+        };
+        return Some(format!("No engine runs it, and {} takes one: {process}.", what.as_str()));
+    }
+    let word = node.status.word().as_str();
+    if node.status.is_ended() {
+        return Some(format!("It is over ({word}), and no process of it is known."));
+    }
+    let lives =
+        |node: &Node| node.more()?.running.as_deref().filter(|process| process.is_alive).map(|it| it.pid);
+    if let Some(pid) = model.ancestors(ix).find_map(|above| lives(model.get(above)?)) {
+        return Some(format!("It works inside process {pid}: act on the session above it."));
+    }
+    let process = no_process(model, node);
+    if is_gone(model, node) {
+        return Some(format!("It is {word}: {process}."));
+    }
+    Some(format!(
+        "It is {word}: {process}, and no hook of it was heard. `quarterdeck init` sets the hook up."
+    ))
+}
+
+/// Says that no process works on a node, and since when nothing was heard of it.
+fn no_process(model: &Model, node: &Node) -> String {
+    let process = if is_gone(model, node) { "its process is gone" } else { "no process of it is known" };
+    let is_over = node.status.is_ended();
+    let sign = node.clocks.last_sign.filter(|_| !is_over).map(|at| format!(", no sign since {at}"));
+    format!("{process}{}", sign.unwrap_or_default())
 }
 
 /// Returns the target of an agent inside a session of ours: it can be ended alone, and nothing else.
@@ -304,118 +390,6 @@ fn no_channel(model: &Model, node: &Node, what: Control) -> Option<String> {
     let kinds = node.sources().into_iter().filter_map(|source| Some(model.source(source)?.kind));
     let closest = kinds.min_by_key(|kind| kind.rank())?;
     reason(closest, what).map(str::to_owned)
-}
-
-/// Returns why this can't be done to what that tool runs: the tool has no such channel, or it has one that is
-/// not used from here. The tools whose state is only read are listed; of the others something else is said.
-pub fn reason(tool: SourceKind, what: Control) -> Option<&'static str> {
-    match tool {
-        SourceKind::Omc => Some(of_omc(what)),
-        SourceKind::OmcTeam => Some(of_omc_team(what)),
-        SourceKind::Idumb => Some(of_idumb(what)),
-        SourceKind::MultiAgentTemplate => Some(of_template(what)),
-        SourceKind::ProofChecker => Some(of_proofchecker(what)),
-        SourceKind::Engine
-        | SourceKind::Hook
-        | SourceKind::Process
-        | SourceKind::Claude
-        | SourceKind::Codex
-        | SourceKind::OpenCode
-        | SourceKind::Gemini
-        | SourceKind::Acp
-        | SourceKind::Plain
-        | SourceKind::Unknown => None,
-    }
-}
-
-fn of_omc(what: Control) -> &'static str {
-    match what {
-        Control::Pause | Control::Drain | Control::Resume => "oh-my-claudecode has no way to pause an agent.",
-        Control::Cancel => {
-            "oh-my-claudecode ends a mode by a signal that is not sent from here: use its cancel skill in the session."
-        }
-        Control::Retry => "oh-my-claudecode starts no agent again: ask its session to.",
-        Control::Skip => "oh-my-claudecode has no steps that could be skipped.",
-        Control::Approve | Control::Reject | Control::Accept => {
-            "oh-my-claudecode asks nobody to approve or accept an agent."
-        }
-        Control::Answer | Control::Tell => "Only its own terminal speaks to this session.",
-        Control::Raise => "oh-my-claudecode sets no deadline.",
-        Control::Settle => "oh-my-claudecode makes no work trees.",
-        Control::Rollback => "oh-my-claudecode takes no snapshots: what it changed is undone with git.",
-    }
-}
-
-fn of_omc_team(what: Control) -> &'static str {
-    match what {
-        Control::Pause | Control::Drain | Control::Resume => "A team of oh-my-claudecode can't be paused.",
-        Control::Cancel => {
-            "A team can only be shut down as a whole, which is not done from here: use `omc team shutdown`."
-        }
-        Control::Retry => {
-            "A task of a team is claimed with a token and a lease: nobody outside can give it out again."
-        }
-        Control::Skip => "A task of a team can't be skipped.",
-        Control::Approve | Control::Reject | Control::Accept => {
-            "The team's leader decides on its plans and results."
-        }
-        Control::Answer | Control::Tell => "Only the team's leader speaks to its workers.",
-        Control::Raise => "A team sets no deadline.",
-        Control::Settle => "A team of oh-my-claudecode makes no work trees.",
-        Control::Rollback => "A team takes no snapshots: what it changed is undone with git.",
-    }
-}
-
-fn of_idumb(what: Control) -> &'static str {
-    match what {
-        Control::Pause | Control::Drain | Control::Resume => "idumb has no way to pause a delegation.",
-        Control::Cancel | Control::Reject => {
-            "idumb keeps its records in memory and would overwrite a change: recall it in the session with govern_delegate."
-        }
-        Control::Retry => {
-            "idumb tries again by a new record, one of three for a task: assign it in the session."
-        }
-        Control::Skip => "Its steps are skipped in the session: here idumb's files are only read.",
-        Control::Approve | Control::Accept => {
-            "Its coordinator accepts in the session: here idumb's files are only read."
-        }
-        Control::Answer | Control::Tell => "Only its own terminal speaks to this session.",
-        Control::Raise => "An offer of idumb lapses after 30 minutes: nobody can move that.",
-        Control::Settle => "idumb makes no work trees.",
-        Control::Rollback => "idumb takes no snapshots: what it changed is undone with git.",
-    }
-}
-
-fn of_template(what: Control) -> &'static str {
-    match what {
-        Control::Pause | Control::Drain | Control::Resume => {
-            "The template's dashboard changes a word and signals no process: there is nothing to pause."
-        }
-        Control::Cancel => "A task of the template is a line in its backlog: it has no process to end.",
-        Control::Retry => "A task of the template is tried again when somebody takes it up.",
-        Control::Skip => "Its queue is kept by the template's own dashboard: here `tasks.json` is only read.",
-        Control::Approve | Control::Reject | Control::Accept => "Here `tasks.json` is only read.",
-        Control::Answer | Control::Tell => "A task of the template has no agent to speak to.",
-        Control::Raise => "A task of the template has no deadline.",
-        Control::Settle => "The template makes no work trees.",
-        Control::Rollback => "The template takes no snapshots: what was changed is undone with git.",
-    }
-}
-
-fn of_proofchecker(what: Control) -> &'static str {
-    match what {
-        Control::Pause | Control::Drain | Control::Resume => "ProofChecker has no way to pause a command.",
-        Control::Cancel => "ProofChecker has no way to end a command but in its session.",
-        Control::Retry => "Run its command again in the session: it goes on from the phase that it reached.",
-        Control::Skip => "ProofChecker's phases can't be skipped.",
-        Control::Approve | Control::Reject | Control::Accept => {
-            "Its commands take a return in: here `specs` is only read."
-        }
-        Control::Answer | Control::Tell => "Only its own terminal speaks to this session.",
-        Control::Raise => "ProofChecker writes no deadline down.",
-        Control::Settle => "ProofChecker makes no work trees.",
-        Control::Rollback => "ProofChecker takes no snapshots: what it changed is undone with git.",
-    }
 }
 
 fn state_allows(node: &Node, target: &Target, what: Control) -> Result<(), String> {
@@ -544,6 +518,83 @@ mod tests {
         assert_eq!(
             channel(&model, ix, Control::Pause).err(),
             reason(SourceKind::Idumb, Control::Pause).map(Into::into)
+        );
+    }
+
+    /// A session of Claude with a process, as the system shows it, that a hook was heard of or not.
+    fn session(is_foreground: bool, is_stopped: bool, is_hooked: bool, is_held: bool) -> (Model, NodeIx) {
+        use crate::model::event::payload::HookRecorded;
+        use crate::model::fact::{Fact, NodeFact, SourceFact, StatusReport};
+        use crate::model::node::Running;
+        use crate::model::time::Stamp;
+        use crate::model::words::Field;
+        let (claude, system, hook) = (SourceId(1), SourceId(2), SourceId(3));
+        let kinds = [(claude, SourceKind::Claude), (system, SourceKind::Process), (hook, SourceKind::Hook)];
+        let opened = |(id, kind)| Fact::source(id, SourceFact::Opened { kind, root: "/x".into() });
+        let mut facts: Vec<Fact> = kinds.into_iter().map(opened).collect();
+        let key = NodeKey::CliSession("claude".into(), "s1".into());
+        let at = Some(Stamp::from_millis(1_790_000_000_000));
+        let of = |word: &str| NodeFact::Status(StatusReport::of(Field::Session, word.to_owned()));
+        let running =
+            Running { pid: 4711, start: 9, command: "claude".into(), is_foreground, is_alive: true };
+        facts.push(Fact::node(claude, at, key.clone(), NodeFact::Seen(NodeKind::Session)));
+        facts.push(Fact::node(claude, at, key.clone(), of("running")));
+        facts.push(Fact::node(system, at, key.clone(), of(if is_stopped { "paused" } else { "running" })));
+        facts.push(Fact::node(system, at, key.clone(), NodeFact::Runs(Box::new(running))));
+        let records = [("session-started", is_hooked), ("held", is_held)];
+        for (kind, _) in records.into_iter().filter(|(_, is_so)| *is_so) {
+            let record =
+                HookRecorded { kind: kind.into(), session: "s1".into(), at, ..HookRecorded::default() };
+            crate::source::hooked::facts(&record, hook, None, crate::model::id::Seq(0), &mut facts);
+        }
+        let mut model = Model::default();
+        let _ = model.apply_all(facts);
+        let ix = model.find(&key).unwrap();
+        (model, ix)
+    }
+
+    #[test]
+    fn where_a_signal_would_do_harm_or_nothing_a_hook_that_was_heard_does_it() {
+        let by = |(model, ix): &(Model, NodeIx), what| match channel(model, *ix, what) {
+            Ok(Channel::Signal(..)) => "signal",
+            Ok(Channel::Hook(_)) => "hook",
+            Ok(Channel::Engine(_)) => "engine",
+            Err(_) => "nothing",
+        };
+        let behind = session(false, false, true, false);
+        assert_eq!(["signal", "signal"], [Control::Pause, Control::Cancel].map(|what| by(&behind, what)));
+        let in_front = session(true, false, true, false);
+        assert_eq!(["hook", "signal"], [Control::Pause, Control::Cancel].map(|what| by(&in_front, what)));
+        let unheard = session(true, false, false, false);
+        assert_eq!(by(&unheard, Control::Pause), "nothing");
+        // Who is held by a hook has a process that works: a signal would not let it go.
+        assert_eq!(by(&session(true, false, true, true), Control::Resume), "hook");
+        assert_eq!(by(&session(false, true, true, false), Control::Resume), "signal");
+        assert_eq!(by(&session(false, true, true, false), Control::Pause), "nothing");
+    }
+
+    #[test]
+    fn what_is_over_or_whose_process_is_gone_is_reached_by_nobody_and_says_so() {
+        use crate::model::fact::{Fact, NodeFact, StatusReport};
+        use crate::model::words::Field;
+        let refused = |fact: NodeFact, what| {
+            let (mut model, ix) = session(false, false, true, false);
+            let running = model.get(ix).and_then(|node| node.more()?.running.clone()).unwrap();
+            let gone = crate::model::node::Running { is_alive: false, ..*running };
+            let key = NodeKey::CliSession("claude".into(), "s1".into());
+            let _ = model.apply(Fact::node(SourceId(2), None, key.clone(), NodeFact::Runs(Box::new(gone))));
+            let _ = model.apply(Fact::node(SourceId(2), None, key.clone(), NodeFact::Gone));
+            let _ = model.apply(Fact::node(SourceId(1), None, key, fact));
+            channel(&model, ix, what).unwrap_err()
+        };
+        let over = NodeFact::Status(StatusReport::of(Field::Session, "completed"));
+        assert_eq!(refused(over, Control::Cancel), "It is over (done), and no process of it is known.");
+        let silent = || NodeFact::Seen(NodeKind::Session);
+        let sign = "no sign since 2026-09-21T14:13:20.000Z";
+        assert_eq!(refused(silent(), Control::Pause), format!("It is running: its process is gone, {sign}."));
+        assert_eq!(
+            refused(silent(), Control::Retry),
+            format!("No engine runs it, and retry takes one: its process is gone, {sign}.")
         );
     }
 }

@@ -7,5 +7,6 @@ pub mod json;
 pub mod markdown;
 pub mod measure;
 pub mod select;
+pub mod stale;
 pub mod table;
 pub mod text;

@@ -41,6 +41,44 @@ fn project() -> tempfile::TempDir {
 }
 
 #[test]
+fn what_cannot_be_read_is_told_also_where_nothing_else_is_there() {
+    let cut = r#"{"agents":[{"agent_id":"a1"#;
+    let damaged = [
+        (".omc/state/subagent-tracking.json", cut, "omc", "corrupt", 1),
+        ("specs/state.json", "{", "proofchecker", "corrupt", 1),
+        (
+            ".local/share/opencode/opencode.db",
+            "no database, but long enough for one",
+            "opencode",
+            "corrupt",
+            1,
+        ),
+        (".local/share/opencode/opencode.db", "", "opencode", "partial", 0),
+    ];
+    for (path, text, kind, state, code) in damaged {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+        // What was written a moment ago may still be in the making.
+        let hour = std::time::Duration::from_hours(1);
+        let long_ago = std::time::SystemTime::now().checked_sub(hour).unwrap();
+        fs::File::options().append(true).open(&file).unwrap().set_modified(long_ago).unwrap();
+        let told = run(folder.path(), &["status"]);
+        assert!(told.contains(&format!("warning: {kind} /project/")), "{told}");
+        assert!(told.contains("Nothing that can be read is delegated here"), "{told}");
+        assert!(told.contains(file.file_name().unwrap().to_str().unwrap()), "{told}");
+        assert!(told.ends_with(&format!("[exit code {code}]")), "{told}");
+        let json = quarterdeck(folder.path()).args(["status", "--json"]).output().unwrap().stdout;
+        let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+        let sources = json["sources"].as_array().unwrap();
+        let states: Vec<&str> =
+            sources.iter().filter(|it| it["kind"] == kind).filter_map(|it| it["state"].as_str()).collect();
+        assert_eq!(states, [state], "{path}");
+    }
+}
+
+#[test]
 fn without_anything_delegated_it_says_so() {
     let folder = tempfile::tempdir().unwrap();
     assert_snapshot!(run(folder.path(), &[]), @r"
@@ -160,6 +198,7 @@ fn the_doctor_says_in_plain_words_what_is_around_a_project_with_or_without_a_fol
             "usable: simulated\n",
             "codex: ",
             "hooks       no ",
+            "sources     no coding agent has left anything",
             "terminal    this output",
             "prices      of 20",
             "system      ",
@@ -167,6 +206,38 @@ fn the_doctor_says_in_plain_words_what_is_around_a_project_with_or_without_a_fol
             assert!(said.contains(line), "{line}: {said}");
         }
         assert!(said.ends_with("[exit code 0]"), "{said}");
+    }
+}
+
+#[test]
+fn the_doctor_names_every_source_with_how_it_is_and_counts_one_that_cannot_be_read_as_wrong() {
+    let whole = project();
+    let tracking = |folder: &Path, text: &str| {
+        let file = folder.join(".omc/state/subagent-tracking.json");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    };
+    let agents = r#"{"agents":[{"agent_id":"a1","agent_type":"executor","started_at":"2026-11-16T08:59:00Z","status":"running"}]}"#;
+    for folder in [whole.path(), tempfile::tempdir().unwrap().path()] {
+        tracking(folder, agents);
+        let told = run(folder, &["doctor"]);
+        assert!(told.contains("sources     omc in .omc: ok, ") && told.ends_with("[exit code 0]"), "{told}");
+        tracking(folder, agents.get(..40).unwrap());
+        let database = folder.join(".local/share/opencode/opencode.db");
+        fs::create_dir_all(database.parent().unwrap()).unwrap();
+        fs::write(database, "no database, but long enough for one").unwrap();
+        let told = run(folder, &["doctor"]);
+        assert!(
+            told.contains("WRONG .omc: omc cannot be read in whole: state/subagent-tracking.json: "),
+            "{told}"
+        );
+        assert!(told.contains("WRONG .local/share/opencode: opencode cannot be read: "), "{told}");
+        assert!(told.contains("opencode in .local/share/opencode: see above"), "{told}");
+        assert!(told.ends_with("[exit code 1]"), "{told}");
+        for other in ["--folder-only", "--engine-only"] {
+            let told = run(folder, &["doctor", other]);
+            assert!(!told.contains("opencode.db"), "{told}");
+        }
     }
 }
 
@@ -434,10 +505,8 @@ fn a_picture_of_the_history_is_read_before_it_is_drawn() {
     assert!(shown.contains("of 10") && !shown.contains("Reading"), "{shown}");
 }
 
-#[test]
-fn a_projects_own_sessions_are_shown_without_any_set_up() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap();
+/// Writes a session of Claude Code that worked in a folder, and ended.
+fn painted(root: &Path) {
     let cwd = root.display().to_string();
     let name: String = cwd.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     let transcripts = root.join(".claude/projects").join(name);
@@ -448,6 +517,13 @@ fn a_projects_own_sessions_are_shown_without_any_set_up() {
 "#
     );
     fs::write(transcripts.join("s1.jsonl"), lines).unwrap();
+}
+
+#[test]
+fn a_projects_own_sessions_are_shown_without_any_set_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    painted(&root);
     assert_snapshot!(run(&root, &["--now", NOW]), @r"
     ✔ Paint the shed  done  claude  –  9s  1.2K  <$0.01
 
@@ -459,6 +535,44 @@ fn a_projects_own_sessions_are_shown_without_any_set_up() {
     Hand something over with `quarterdeck delegate TASK`, or see how it looks with `quarterdeck demo`.
     [exit code 0]
     ");
+}
+
+#[test]
+fn a_session_that_no_engine_runs_is_explained_and_its_log_is_what_its_tool_wrote() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    painted(&root);
+    assert_snapshot!(run(&root, &["explain", "claude:s1"]), @r"
+    claude:s1: done; no engine runs it
+    [exit code 0]
+    ");
+    assert_snapshot!(run(&root, &["logs", "claude:s1"]), @r"
+    > Paint the shed
+    Painted.
+    [exit code 0]
+    ");
+    // What is over does not grow: who follows it is not kept.
+    assert_eq!(run(&root, &["logs", "-f", "claude:s"]), run(&root, &["logs", "claude:s1"]));
+    let json = run(&root, &["logs", "--json", "claude:s1"]);
+    assert!(json.contains(r#"{"log":"output","text":"Painted.","at":"2026-11-16T08:00:09.000Z"}"#), "{json}");
+    for command in ["explain", "logs"] {
+        let told = run(&root, &[command, "claude:s2"]);
+        assert!(
+            told.contains("Nothing here is known as claude:s2. `quarterdeck status --json` lists"),
+            "{told}"
+        );
+        assert!(told.ends_with("[exit code 1]"), "{told}");
+    }
+    let told = run(&root, &["logs", "claude:s1", "--attempt", "2"]);
+    assert!(told.contains("it has no attempts"), "{told}");
+    for command in
+        [&["cancel", "claude:s1"][..], &["pause", "claude:s1", "--preview"], &["resume", "claude:s1"]]
+    {
+        let told = run(&root, command);
+        assert!(told.contains("claude:s1: refused: It is over (done)"), "{told}");
+        assert!(told.ends_with("[exit code 3]"), "{told}");
+    }
+    assert!(!root.join(".quarterdeck").exists(), "nothing is written");
 }
 
 /// Returns every file below a folder, apart from the state folder's, with what is in it.

@@ -1,7 +1,7 @@
 //! The agents that run on this machine, as the system shows them: found, matched to their sessions, and let go.
 
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on has failed")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -338,7 +338,7 @@ fn a_process_can_be_paused_continued_and_ended_and_nothing_else() {
     assert_eq!(process.key(), claude.key());
     assert!(matches!(channel(&world, Control::Cancel), Ok(Channel::Signal(Signal::End, _))));
     assert_eq!(channel(&world, Control::Resume), Err(format!("Process {} is not stopped.", claude.0.id())),);
-    assert!(channel(&world, Control::Retry).unwrap_err().contains("takes no commands"));
+    assert!(channel(&world, Control::Retry).unwrap_err().contains("No engine runs it"));
     Whole::of(tree::process(claude.0.id()).unwrap()).unwrap().pause().unwrap();
     world.look();
     assert!(matches!(channel(&world, Control::Resume), Ok(Channel::Signal(Signal::Continue, _))));
@@ -452,6 +452,50 @@ fn a_transcript_and_the_process_that_writes_it_are_one_row_whoever_is_heard_firs
         assert_eq!((node.status.word(), node.title.as_deref()), (StatusWord::Running, Some("Mend it.")));
         assert!(node.more().unwrap().running.as_ref().unwrap().is_alive);
     }
+}
+
+#[test]
+fn a_command_signals_the_process_of_a_session_as_the_dashboard_does() {
+    let world = World::new();
+    let claude = world.start("claude", "sleep 60 & sleep 60; true", &["--resume", THREAD]);
+    let pid = claude.0.id();
+    let run = |arguments: &[&str]| {
+        let mut command = assert_cmd::Command::cargo_bin("quarterdeck").unwrap();
+        command.current_dir(world.root()).env_clear().env("HOME", world.root().join("home"));
+        let output = command.args(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let life = || tree::look(pid).map(|seen| seen.life);
+    let on = format!("claude:{THREAD}");
+    // It names the process; without an answer it touches none.
+    let (code, said) = run(&["cancel", &on, "--preview"]);
+    assert!(code == Some(0) && said.contains(&format!("cancel would end process {pid} (claude ")), "{said}");
+    let (code, said) = run(&["cancel", &on]);
+    assert!(code == Some(1) && said.contains(&format!("process {pid} ")) && said.contains("--yes"), "{said}");
+    assert_eq!(life(), Some(tree::Life::Runs));
+    let (code, said) = run(&["pause", &on, "--yes"]);
+    assert!(code == Some(0) && said.contains("of 3 stopped"), "{code:?} {said}");
+    assert_eq!(life(), Some(tree::Life::Stopped));
+    let (code, said) = run(&["pause", &on, "--yes"]);
+    assert!(code == Some(3) && said.contains("is stopped already"), "{code:?} {said}");
+    // The beginning of an id is enough.
+    let (code, said) = run(&["resume", "claude:0191b2c3", "--yes"]);
+    assert!(code == Some(0) && said.contains("of 3 continue"), "{code:?} {said}");
+    assert_eq!(life(), Some(tree::Life::Runs));
+    let (code, said) = run(&["cancel", &on, "--yes", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(
+        (code, told["state"].as_str(), told["channel"].as_str()),
+        (Some(0), Some("confirmed"), Some("signal"))
+    );
+    assert_eq!(
+        (told["pid"].as_u64(), told["proof"].as_str()),
+        (Some(pid.into()), Some("3 ended, none found that is left"))
+    );
+    assert!(matches!(life(), None | Some(tree::Life::Ended)));
+    let (code, said) = run(&["cancel", &on, "--yes"]);
+    assert!(code == Some(3) && said.contains("Nothing here is known as"), "{code:?} {said}");
+    assert!(!world.root().join(".quarterdeck").exists(), "nothing is written");
 }
 
 /// A program in a terminal of its own, ended with all below it when the test is over.

@@ -36,7 +36,7 @@ const MOST_ENGINES: u32 = 3;
 /// How much of the engine's log is shown where engines die.
 const LAST_WORDS: usize = 2000;
 /// Exit code of a command that was refused.
-const REFUSED: u8 = 3;
+pub(super) const REFUSED: u8 = 3;
 /// Exit code of a command whose receipt did not come in time.
 pub(super) const LATE: u8 = 4;
 

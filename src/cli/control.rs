@@ -1,17 +1,18 @@
 //! The controls: each sends one command on a delegation or a step, and returns when its receipt is final.
 
-use std::process::ExitCode;
-use std::time::{Duration, Instant};
+pub(super) mod outside;
+
+use std::time::Duration;
 
 use clap::Args;
-use serde_json::json;
+
+use outside::How;
 
 use super::report::OwnOr;
-use super::{CliError, Outcome, Place, ask, load, mind, now, print};
-use crate::hook::hold::{self, Order};
+use super::{CliError, Outcome, Place, ask, load, mind, now, session};
 use crate::model::budget;
-use crate::model::command::{Answer as Answered, PauseMode, ReceiptState, Said, Verb};
-use crate::model::id::{CommandId, DelegationId, SubtaskId};
+use crate::model::command::{Answer as Answered, Command, PauseMode, Said, Verb};
+use crate::model::id::{DelegationId, SubtaskId};
 use crate::model::key::{NodeKey, SourceId};
 use crate::model::node::Node;
 use crate::model::usage::Usd;
@@ -27,7 +28,8 @@ const PATIENCE: Duration = Duration::from_mins(1);
 #[derive(Debug, Args)]
 pub(super) struct Target {
     /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough. To cancel one agent inside
-    /// a step: DELEGATION/STEP/AGENT. A session that no engine runs is claude:SESSION or claude:SESSION/AGENT, where its hook is set up.
+    /// a step: DELEGATION/STEP/AGENT. A session that no engine runs is claude:SESSION or claude:SESSION/AGENT: its process is
+    /// signalled where it is known, else its hook does it, where that is set up.
     #[arg(value_name = "TARGET")]
     pub(super) on: String,
     /// Only say which nodes and sessions it would touch.
@@ -38,13 +40,29 @@ pub(super) struct Target {
     pub(super) json: bool,
 }
 
+/// How a session that no engine runs is reached.
+#[derive(Debug, Args)]
+struct Unasked {
+    /// Of a session that no engine runs: signal its process without asking first.
+    #[arg(long, short)]
+    yes: bool,
+}
+
 /// How long a control through a hook may take: as long as the session takes to its next tool call.
 #[derive(Debug, Args)]
 struct ByHook {
-    /// Of a session that no engine runs: stay until its hook's own record confirms it, at most so long (10m); then exit
-    /// code 4.
+    /// Of a session that no engine runs and only its hook reaches: stay until the hook's own record confirms it, at most
+    /// so long (10m); then exit code 4.
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "10m", value_parser = super::span)]
     wait: Option<Duration>,
+    #[command(flatten)]
+    unasked: Unasked,
+}
+
+impl ByHook {
+    fn how(&self) -> How {
+        How { wait: self.wait, yes: self.unasked.yes }
+    }
 }
 
 impl Target {
@@ -63,75 +81,27 @@ impl Target {
     }
 
     pub(super) fn send(&self, place: &Place, verb: Verb) -> Outcome {
-        self.send_and_wait(place, verb, None)
+        self.send_outside(place, verb, How::default())
     }
 
-    /// Sends a command; one that only a hook can carry out is waited for so long.
-    fn send_and_wait(&self, place: &Place, verb: Verb, wait: Option<Duration>) -> Outcome {
+    /// Sends a command; `how` says how one is carried out that no engine can.
+    fn send_outside(&self, place: &Place, verb: Verb, how: How) -> Outcome {
+        if session::is_meant(&self.on) {
+            return outside::control(place, self, verb, how);
+        }
         let folder = place.need()?;
-        if self.on.contains(':') {
-            return by_hook(&folder, self, &verb, wait);
-        }
         let (delegation, step) = resolve(&folder, &self.on)?;
-        let command = ask::command(delegation, step, verb);
+        self.carry(&folder, &ask::command(delegation, step, verb), PATIENCE)
+    }
+
+    /// Sends a command to the engine, or says what it would touch.
+    fn carry(&self, folder: &StateFolder, command: &Command, patience: Duration) -> Outcome {
         if self.preview {
-            return mind::preview(&folder, &command, self.json);
+            return mind::preview(folder, command, self.json);
         }
-        let receipt = ask::send(&folder, &command, PATIENCE)?;
-        ask::show(&command, receipt, self.json)
+        let receipt = ask::send(folder, command, patience)?;
+        ask::show(command, receipt, self.json)
     }
-}
-
-/// Leaves word for the hook of `claude:SESSION` or `claude:SESSION/AGENT`, which no engine runs. It is done when the hook
-/// says so.
-fn by_hook(folder: &StateFolder, target: &Target, verb: &Verb, wait: Option<Duration>) -> Outcome {
-    let on = target.on.as_str();
-    let native = on.split_once(':').map_or(on, |(_, native)| native);
-    let (session, agent) =
-        native.split_once('/').map_or((native, None), |(session, agent)| (session, Some(agent)));
-    let kind = verb.kind();
-    if !matches!(kind, "pause" | "resume" | "cancel") {
-        let why =
-            format!("{on} is run by no engine: it can be paused, resumed and cancelled, by its own hook.");
-        return Err(CliError::Unreadable(why).into());
-    }
-    let reason = if let Verb::Cancel { reason, .. } | Verb::Pause { reason, .. } = verb {
-        reason.clone()
-    } else {
-        None
-    };
-    let id = CommandId::from(format!("cmd-{}", ask::random()));
-    let order = hold::wanted(kind).map(|want| Order { want, reason, command_id: Some(id.clone()) });
-    let is_release = order.is_none();
-    let live = wait.filter(|_| !is_release).map(|wait| (wait, ask::Live::with_hooks(folder)));
-    hold::order(&folder.hold_file(session)?, agent, order)?;
-    if is_release {
-        return told(target, kind, "confirmed", "its hook lets it go on");
-    }
-    let Some((wait, live)) = live else {
-        return told(target, kind, "accepted", "its hook does it at its next tool call, and records it");
-    };
-    let confirmed = |model: &Model| match model.receipts().get(&id).map(|receipt| &receipt.state) {
-        Some(ReceiptState::Confirmed { proof, .. }) => Some(proof.clone()),
-        _ => None,
-    };
-    if let Some(proof) = live?.wait(Instant::now().checked_add(wait), confirmed) {
-        return told(target, kind, "confirmed", proof.as_deref().unwrap_or("done"));
-    }
-    told(target, kind, "accepted", "no tool call came yet; its hook does it at its next tool call")?;
-    Ok(ExitCode::from(ask::LATE))
-}
-
-/// Says how far a control through a hook is.
-fn told(target: &Target, kind: &str, state: &str, what: &str) -> Outcome {
-    let what = text::line(what);
-    print(&if target.json {
-        format!("{}\n", json!({ "kind": kind, "target": target.on, "state": state, "proof": what }))
-    } else {
-        let sign = if state == "confirmed" { "✓" } else { "…" };
-        format!("{sign} {kind} {}: {what}\n", target.on)
-    })?;
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the ids that a person's `del-7f3/st-2` means.
@@ -197,7 +167,7 @@ pub(super) struct Pause {
 impl Pause {
     pub(super) fn run(self, place: &Place) -> Outcome {
         let mode = if self.drain { PauseMode::Drain } else { PauseMode::Freeze };
-        self.target.send_and_wait(place, Verb::Pause { mode, reason: self.reason }, self.by_hook.wait)
+        self.target.send_outside(place, Verb::Pause { mode, reason: self.reason }, self.by_hook.how())
     }
 }
 
@@ -205,11 +175,14 @@ impl Pause {
 pub(super) struct Resume {
     #[command(flatten)]
     target: Target,
+    #[command(flatten)]
+    unasked: Unasked,
 }
 
 impl Resume {
     pub(super) fn run(self, place: &Place) -> Outcome {
-        self.target.send(place, Verb::Resume)
+        let how = How { yes: self.unasked.yes, wait: None };
+        self.target.send_outside(place, Verb::Resume, how)
     }
 }
 
@@ -239,7 +212,7 @@ impl Cancel {
             let verb = Verb::CancelAgent { agent_id: agent.into(), reason };
             return Target { on: step, ..target }.send(place, verb);
         }
-        target.send_and_wait(place, Verb::Cancel { rollback, reason }, by_hook.wait)
+        target.send_outside(place, Verb::Cancel { rollback, reason }, by_hook.how())
     }
 }
 

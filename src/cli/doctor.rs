@@ -2,11 +2,14 @@
 
 mod around;
 mod settings;
+mod sources;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
+
+use sources::Sources;
 
 use super::{Outcome, Place, hanging, load, now, print, shown, working_folder};
 use crate::model::fact::SourceState;
@@ -28,7 +31,7 @@ pub(super) struct Doctor {
     /// Say also what is as it should be.
     #[arg(long, short)]
     verbose: bool,
-    /// Look at the state folder alone: not at settings, agents, hooks, terminal and prices.
+    /// Look at the state folder alone: not at settings, sources, agents, hooks, terminal and prices.
     #[arg(long)]
     folder_only: bool,
 }
@@ -48,6 +51,8 @@ impl Doctor {
         findings.extend(reading(folder.clone()));
         findings.extend(forsaken(&folder));
         findings.extend(self.settings(&folder));
+        let sources = self.sources(place, &folder);
+        findings.extend(sources.iter().flat_map(Sources::findings));
         let worst = findings.iter().map(|finding| finding.level).max().unwrap_or(Level::Ok);
         for finding in findings.iter().filter(|finding| self.verbose || finding.level > Level::Ok) {
             print(&line(finding, super::terminal_width()))?;
@@ -59,7 +64,7 @@ impl Doctor {
             Level::Wrong => format!("{}: something is wrong.\n", shown(&folder.root)),
         };
         print(&verdict)?;
-        self.look_around(&folder)?;
+        self.look_around(&folder, sources.as_ref())?;
         Ok(if worst == Level::Wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 }
@@ -76,11 +81,13 @@ impl Doctor {
             shown(&here)
         ))?;
         let folder = StateFolder::find_or_place(&here, None);
-        let findings = self.settings(&folder);
+        let mut findings = self.settings(&folder);
+        let sources = self.sources(place, &folder);
+        findings.extend(sources.iter().flat_map(Sources::findings));
         for finding in &findings {
             print(&line(finding, super::terminal_width()))?;
         }
-        self.look_around(&folder)?;
+        self.look_around(&folder, sources.as_ref())?;
         let is_wrong = findings.iter().any(|finding| finding.level == Level::Wrong);
         Ok(if is_wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
@@ -90,11 +97,17 @@ impl Doctor {
         if self.folder_only { Vec::new() } else { settings::findings(folder) }
     }
 
-    fn look_around(&self, folder: &StateFolder) -> std::io::Result<()> {
+    /// Looks at what agents and other tools leave on disk.
+    fn sources(&self, place: &Place, folder: &StateFolder) -> Option<Sources> {
+        let is_wanted = !self.folder_only && !place.engine_only;
+        is_wanted.then(|| Sources::read(folder, now()))
+    }
+
+    fn look_around(&self, folder: &StateFolder, sources: Option<&Sources>) -> std::io::Result<()> {
         if self.folder_only {
             return Ok(());
         }
-        let lines = around::lines(folder, now(), super::terminal_width());
+        let lines = around::lines(folder, sources, now(), super::terminal_width());
         lines.iter().try_for_each(|line| print(line))
     }
 }

@@ -67,7 +67,7 @@ impl Init {
             print("Nothing was written.\n")?;
             return Ok(ExitCode::SUCCESS);
         }
-        if !self.yes && !agreed()? {
+        if !self.yes && !agreed("Write this?")? {
             print("Nothing was written.\n")?;
             return Ok(ExitCode::FAILURE);
         }
@@ -196,12 +196,13 @@ fn tidy(project: &Path, file: &Path) {
     }
 }
 
-fn agreed() -> std::io::Result<bool> {
+/// Asks the person; where there is none, the answer is no.
+pub(super) fn agreed(question: &str) -> std::io::Result<bool> {
     if !std::io::stdin().is_terminal() {
         print("There is nobody to ask here: say --yes.\n")?;
         return Ok(false);
     }
-    print("Write this? [y/N] ")?;
+    print(&format!("{question} [y/N] "))?;
     std::io::stdout().flush()?;
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;

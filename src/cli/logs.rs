@@ -1,5 +1,7 @@
 //! `quarterdeck logs`: what agents did, from their sessions' logs; with `-f` as it happens.
 
+mod native;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -10,7 +12,7 @@ use clap::Args;
 
 use super::ask::Live;
 use super::control::resolve;
-use super::{CliError, Outcome, Place, load, now, warn};
+use super::{CliError, Outcome, Place, load, now, session, warn};
 use crate::agent::log::{Entry, LogLine};
 use crate::model::Model;
 use crate::model::id::SessionId;
@@ -26,7 +28,8 @@ const LOOK: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Args)]
 pub(super) struct Logs {
-    /// A step as DELEGATION/STEP, or a delegation with all of its steps; the beginning of the id is enough.
+    /// A step as DELEGATION/STEP, or a delegation with all of its steps; the beginning of the id is enough. A session that no
+    /// engine runs is claude:SESSION or claude:SESSION/AGENT: what its tool wrote down is shown.
     target: String,
     /// Stay, and show what comes, until it has ended.
     #[arg(long, short)]
@@ -41,8 +44,19 @@ pub(super) struct Logs {
 
 impl Logs {
     pub(super) fn run(self, place: &Place) -> Outcome {
+        let mut target = self.target.clone();
+        if session::is_meant(&target) {
+            match native::find(place, &target)? {
+                native::Whose::Engine(step) => target = step,
+                native::Whose::Native(_) if self.attempt.is_some() => {
+                    let why = format!("{target} is run by no engine: it has no attempts.");
+                    return Err(CliError::Unreadable(text::lines(&why).into()).into());
+                }
+                native::Whose::Native(log) => return log.run(self.follow, self.json),
+            }
+        }
         let folder = place.need()?;
-        let (delegation, step) = resolve(&folder, &self.target)?;
+        let (delegation, step) = resolve(&folder, &target)?;
         let (key, prefixed) = match step {
             Some(step) => (NodeKey::Subtask(delegation, step), false),
             None => (NodeKey::Delegation(delegation), true),

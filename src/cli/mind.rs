@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::control::resolve;
+use super::session::{Known, is_meant};
 use super::{CliError, Outcome, Place, load, now, print};
 use crate::engine::foresee::Question;
 use crate::engine::kernel::{Kernel, Preview};
@@ -16,8 +17,9 @@ use crate::model::event::Event;
 use crate::model::id::{DelegationId, Seq, SessionId, SubtaskId};
 use crate::model::key::{NodeKey, SourceId};
 use crate::model::rollback::Rollback;
-use crate::model::text;
+use crate::model::{NodeIx, text};
 use crate::process::tree::{self, Life, Process};
+use crate::report::stale::{Told, evidence};
 use crate::session::{self, Folder, State};
 use crate::source::follow::Follower;
 use crate::store::disk::RealDisk;
@@ -29,7 +31,8 @@ const NAMED: usize = 200;
 
 #[derive(Debug, Args)]
 pub(super) struct Explain {
-    /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough.
+    /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough. A session that no engine
+    /// runs is claude:SESSION.
     target: String,
     /// Print it as JSON, for scripts.
     #[arg(long)]
@@ -38,8 +41,17 @@ pub(super) struct Explain {
 
 impl Explain {
     pub(super) fn run(self, place: &Place) -> Outcome {
+        let mut target = self.target.clone();
+        if is_meant(&target) {
+            let known = Known::read(place)?;
+            let ix = known.find(&target).map_err(CliError::Unreadable)?;
+            match known.model.get(ix).map(|node| crate::control::target(&known.model, node)) {
+                Some(Ok(step)) => target = step.name(),
+                Some(Err(_)) | None => return self.native(&known, ix),
+            }
+        }
         let folder = place.need()?;
-        let (delegation, step) = resolve(&folder, &self.target)?;
+        let (delegation, step) = resolve(&folder, &target)?;
         for (id, status, why) in reasons(&folder, &delegation, step.as_ref())? {
             if self.json {
                 print(&format!("{}\n", json!({ "id": id, "status": status, "why": why })))?;
@@ -51,6 +63,30 @@ impl Explain {
                     print(&format!("  {line}\n"))?;
                 }
             }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Explain {
+    /// Says what is known of a session that no engine runs: how it is, and what shows it.
+    fn native(&self, known: &Known, ix: NodeIx) -> Outcome {
+        let Known { model, now, .. } = known;
+        let Some(node) = model.get(ix) else { return Ok(ExitCode::SUCCESS) };
+        let (id, status) = (model.name_of(ix), node.status.word().as_str());
+        let process = node.more().and_then(|more| more.running.as_deref()).filter(|process| process.is_alive);
+        let process = process.map(|process| format!("process {} works on it", process.pid));
+        let said: Vec<String> = [Some("no engine runs it".to_owned()), process]
+            .into_iter()
+            .flatten()
+            .chain(evidence(model, node, Told::For(*now)))
+            .chain(node.status.why().map(str::to_owned))
+            .collect();
+        let why = text::line(&said.join("; ")).into_string();
+        if self.json {
+            print(&format!("{}\n", json!({ "id": id, "status": status, "why": why })))?;
+        } else {
+            print(&format!("{}\n", text::line(&format!("{id}: {status}; {why}"))))?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -80,7 +80,7 @@ impl Status {
         let folders = if self.all { every_folder()? } else { place.find()?.into_iter().collect() };
         let mut model = load_all(now, self.feeds(place, &folders)?);
         if folders.is_empty() && model.is_empty() {
-            return self.show_nothing(now);
+            return self.show_nothing(&model, now);
         }
         let selection = self.selection();
         let mut chosen = select(&model, &selection);
@@ -121,17 +121,22 @@ impl Status {
         }
     }
 
-    fn show_nothing(&self, now: Stamp) -> Outcome {
+    /// Says that nothing is here; what cannot be read may hide something, so it is told all the same.
+    fn show_nothing(&self, model: &Model, now: Stamp) -> Outcome {
+        let is_sound = !model.sources().any(|(_, source)| text::is_in_trouble(source));
         if self.json {
-            return self.show(&Model::default(), &[], now);
+            let nothing = Model::default();
+            return self.show(if is_sound { &nothing } else { model }, &[], now);
         }
         let here = working_folder()?;
+        let what =
+            if is_sound { "Nothing is delegated here" } else { "Nothing that can be read is delegated here" };
         print(&format!(
-            "Nothing is delegated here: no .quarterdeck in {} or above it.\n\
+            "{what}: no .quarterdeck in {} or above it.\n\
              Hand something over with `quarterdeck delegate TASK`, or see how it looks with `quarterdeck demo`.\n",
             here.display()
         ))?;
-        Ok(ExitCode::SUCCESS)
+        Ok(tell_troubles(model))
     }
 
     fn show(&self, model: &Model, chosen: &[NodeIx], now: Stamp) -> Outcome {
@@ -142,13 +147,18 @@ impl Status {
         } else {
             print(&text::tree_within(model, chosen, now, terminal_width()))?;
         }
-        for trouble in text::troubles(model) {
-            warn(&format!("warning: {trouble}"));
-        }
-        let damaged = |state: &SourceState| matches!(state, SourceState::Corrupt { .. });
-        let is_damaged = model.sources().any(|(_, source)| damaged(&source.state));
-        Ok(if is_damaged { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        Ok(tell_troubles(model))
     }
+}
+
+/// Says what cannot be read, or does not fit; the exit code says whether something is damaged.
+fn tell_troubles(model: &Model) -> ExitCode {
+    for trouble in text::troubles(model) {
+        warn(&format!("warning: {trouble}"));
+    }
+    let damaged = |state: &SourceState| matches!(state, SourceState::Corrupt { .. });
+    let is_damaged = model.sources().any(|(_, source)| damaged(&source.state));
+    if is_damaged { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 /// Takes in the delegations of the history that were asked for: they left the model long ago.

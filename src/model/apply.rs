@@ -18,8 +18,9 @@ use super::anomaly::{Anomaly, Misfit};
 use super::delta::Delta;
 use super::fact::{About, Fact, NodeFact};
 use super::id::SubtaskId;
-use super::key::{Keys, SourceId};
+use super::key::{Keys, NodeKey, SourceId};
 use super::name::Name;
+use super::node::Node;
 use super::time::Stamp;
 use super::{Model, NodeIx, text};
 
@@ -143,6 +144,22 @@ impl Model {
     /// Returns a node's first key as text.
     pub fn name_of(&self, ix: NodeIx) -> String {
         self.get(ix).and_then(|node| node.keys.first()).map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// Returns the name of what a node's agent wrote by itself: its tool and session, and which agent of that it is.
+    pub fn log_name(&self, ix: NodeIx) -> Option<String> {
+        let session = |node: &Node| {
+            node.keys.iter().find_map(|key| {
+                if let NodeKey::CliSession(tool, id) = key { Some(format!("{tool}:{id}")) } else { None }
+            })
+        };
+        let agent = |key: &NodeKey| if let NodeKey::CliAgent(_, id) = key { Some(id.clone()) } else { None };
+        let node = self.get(ix)?;
+        session(node).or_else(|| {
+            let agent = node.keys.iter().find_map(agent)?;
+            let above = self.ancestors(ix).find_map(|above| session(self.get(above)?))?;
+            Some(format!("{above}/{agent}"))
+        })
     }
 
     /// Returns the one copy of a step's id.

@@ -34,7 +34,7 @@ impl Whole {
             return Err(format!("process {} has ended", root.pid));
         }
         if is_inside(root) {
-            return Err(format!("process {} is what this dashboard itself runs in", root.pid));
+            return Err(format!("process {} is what this program itself runs in", root.pid));
         }
         Ok(Self { root, known: BTreeSet::from([root]) })
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use serde::{Serialize, Serializer};
 
+use super::stale::{Told, evidence};
 use crate::model::anomaly::Anomaly;
 use crate::model::command::Receipt;
 use crate::model::event::payload::{Budget, Progress};
@@ -83,7 +84,7 @@ pub struct Item<'a> {
     pub title: Option<&'a str>,
     pub status: StatusWord,
     pub raw_status: Option<&'a str>,
-    pub reason: Option<&'a str>,
+    pub reason: Option<Cow<'a, str>>,
     pub since: Option<Stamp>,
     pub sources: Vec<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -218,7 +219,7 @@ fn item<'a>(model: &'a Model, ix: NodeIx, node: &'a Node, names: &mut Names) -> 
         title: node.title.as_deref(),
         status: node.status.word(),
         raw_status: raw.and_then(|claim| claim.raw.as_deref()),
-        reason: node.status.why(),
+        reason: reason(model, node),
         since: node.clocks.since,
         sources: kinds(model, node),
         disagree: dissent(model, node),
@@ -253,6 +254,16 @@ fn item<'a>(model: &'a Model, ix: NodeIx, node: &'a Node, names: &mut Names) -> 
         result: node.outcome(),
         questions: more.map(|more| more.questions.as_slice()).unwrap_or_default(),
         receipts: receipts.iter().filter_map(|id| model.receipts().get(id)).collect(),
+    }
+}
+
+/// Returns the reason that was given for a state; of what is stale also what shows it.
+fn reason<'a>(model: &Model, node: &'a Node) -> Option<Cow<'a, str>> {
+    let why = node.status.why().map(Cow::Borrowed);
+    match (evidence(model, node, Told::Since), why) {
+        (Some(evidence), Some(why)) => Some(format!("{evidence}; {why}").into()),
+        (Some(evidence), None) => Some(evidence.into()),
+        (None, why) => why,
     }
 }
 

@@ -10,6 +10,7 @@ use std::fmt::Write;
 
 use super::cells::{fit, pad, width};
 use super::measure::{UNKNOWN, cost, duration, spent_tokens};
+use super::stale::{Told, evidence};
 use crate::model::fact::SourceState;
 use crate::model::id::Seq;
 use crate::model::key::SourceKind;
@@ -101,7 +102,7 @@ fn walk(model: &Model, top: NodeIx, now: Stamp, lines: &mut Vec<Line>) {
     let mut stack = vec![(top, String::new(), String::new())];
     while let Some((ix, before, own)) = stack.pop() {
         let Some(node) = model.get(ix) else { continue };
-        lines.push(line(node, &own, now));
+        lines.push(line(model, node, &own, now));
         for (nth, child) in node.children().iter().enumerate().rev() {
             let is_last = nth + 1 == node.children().len();
             let (branch, stem) = if is_last { ("└ ", "  ") } else { ("├ ", "│ ") };
@@ -110,7 +111,7 @@ fn walk(model: &Model, top: NodeIx, now: Stamp, lines: &mut Vec<Line>) {
     }
 }
 
-fn line(node: &Node, guides: &str, now: Stamp) -> Line {
+fn line(model: &Model, node: &Node, guides: &str, now: Stamp) -> Line {
     let word = node.status.word();
     let title = title(node);
     let spend = node.subtree_spend();
@@ -127,13 +128,6 @@ fn line(node: &Node, guides: &str, now: Stamp) -> Line {
             node.agent.as_deref().map(str::to_owned)
         }
     };
-    let id = match node.kind {
-        NodeKind::Delegation => node.keys.first().map(|key| clean::line(&key.to_string()).into()),
-        NodeKind::Subtask | NodeKind::Session | NodeKind::Agent | NodeKind::Group => None,
-    };
-    let reason = node.status.why().map(|why| why.lines().next().unwrap_or_default().to_owned());
-    let last =
-        id.or_else(|| asked(node)).or(reason).or_else(|| node.last_action.as_deref().map(str::to_owned));
     Line {
         title: fit(&format!("{guides}{} {title}", symbol(word)), WIDEST_TITLE),
         columns: [
@@ -143,9 +137,26 @@ fn line(node: &Node, guides: &str, now: Stamp) -> Line {
             told(elapsed),
             spent_tokens(&spend),
             cost(&spend),
-            fit(&last.unwrap_or_default(), WIDEST_TITLE),
+            fit(&last(model, node, now), WIDEST_TITLE),
         ],
     }
+}
+
+/// Returns what stands last: a delegation's id; else what it asks, why it is so, or what it did last. What is stale says
+/// what shows it.
+fn last(model: &Model, node: &Node, now: Stamp) -> String {
+    let id = match node.kind {
+        NodeKind::Delegation => node.keys.first().map(|key| clean::line(&key.to_string()).into_string()),
+        NodeKind::Subtask | NodeKind::Session | NodeKind::Agent | NodeKind::Group => None,
+    };
+    let why = || node.status.why().map(|why| why.lines().next().unwrap_or_default().to_owned());
+    let does = || why().or_else(|| node.last_action.as_deref().map(str::to_owned));
+    let stale = evidence(model, node, Told::For(now));
+    let said: Vec<String> = match id {
+        Some(id) => std::iter::once(id).chain(stale).collect(),
+        None => asked(node).map_or_else(|| stale.into_iter().chain(does()).collect(), |asks| vec![asks]),
+    };
+    said.join("; ")
 }
 
 /// Returns the question that it waits with, by the id that an answer names.

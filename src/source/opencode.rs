@@ -48,6 +48,8 @@ const LATEST: usize = 3;
 /// So often all sessions are read, at most: what is renamed or deleted names itself by nothing else. In between those
 /// are read in which something was said.
 const ALL_AGAIN: Duration = Duration::from_secs(10);
+/// What is said of a database that is a file without a byte.
+const VOID: &str = "opencode.db is an empty file: no session is in it";
 /// All that it tells comes from one place.
 const OWNER: Owner = Owner { file: 0, is_below: false, born: None, order: 0 };
 
@@ -394,6 +396,7 @@ impl Feed for OpenCode {
         }
         let state = if has_database {
             match self.read(now, &mut batch) {
+                Ok(()) if self.database.is_void() => SourceState::Partial { what: VOID.into() },
                 Ok(()) => loading(self.progress.done()),
                 Err(what) => {
                     self.start_over();

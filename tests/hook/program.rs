@@ -293,12 +293,31 @@ fn a_control_of_a_session_that_no_engine_runs_is_confirmed_by_its_hooks_own_reco
         let output = quarterdeck(temp.path()).args(arguments).output().unwrap();
         (output.status.code(), text(&output.stdout))
     };
+    let order = temp.path().join(".quarterdeck/holds/s1.json");
+    // No hook of it was ever heard: there is nobody who could do it.
+    for arguments in
+        [&["pause", "claude:s1"][..], &["resume", "claude:s1"], &["cancel", "claude:s1", "--preview"]]
+    {
+        let (code, said) = control(arguments);
+        assert!(
+            code == Some(3) && said.contains("refused: Nothing here is known as claude:s1"),
+            "{code:?} {said}"
+        );
+    }
+    hook(temp.path(), &["SessionStart"], r#"{"session_id":"s1","source":"startup","cwd":"CWD"}"#);
+    let (code, said) = control(&["cancel", "claude:s1", "--preview"]);
+    assert!(
+        code == Some(0) && said.starts_with("cancel would leave word for the hook of claude:s1"),
+        "{said}"
+    );
+    let (code, said) = control(&["resume", "claude:s1"]);
+    assert!(code == Some(3) && said.contains("refused: Nothing was left for its hook"), "{code:?} {said}");
+    assert!(!order.exists(), "a preview and a refusal leave nothing");
     // Nobody calls a tool: it is not done, and nothing else is said.
     let (code, said) = control(&["pause", "claude:s1", "--wait", "1s"]);
     assert!(code == Some(4) && said.contains("at its next tool call"), "{code:?} {said}");
     std::thread::scope(|scope| {
         let waits = scope.spawn(|| control(&["pause", "claude:s1", "--wait", "2m"]));
-        let order = temp.path().join(".quarterdeck/holds/s1.json");
         until("the order is left", || order.exists());
         until("the pause is confirmed", || {
             // Held for a second, then denied with the request to try again.
@@ -327,4 +346,42 @@ fn a_control_of_a_session_that_no_engine_runs_is_confirmed_by_its_hooks_own_reco
         assert!(code == Some(0) && said.contains("Told to stop at its next tool call"), "{code:?} {said}");
     });
     quarterdeck(temp.path()).args(["engine", "stop"]).assert().success();
+    // What is over calls no tool any more: no word is left for it.
+    control(&["resume", "claude:s1"]);
+    hook(temp.path(), &["SessionEnd"], r#"{"session_id":"s1","reason":"exit","cwd":"CWD"}"#);
+    let (code, said) = control(&["cancel", "claude:s1"]);
+    assert!(code == Some(3) && said.contains("refused: It is over (done)"), "{code:?} {said}");
+    assert!(!order.exists());
+}
+
+#[test]
+fn a_hook_that_keeps_no_record_is_known_by_what_it_keeps_between_two_calls() {
+    let temp = project();
+    fs::write(temp.path().join("quarterdeck.toml"), "[hook]\nrecord = false\n").unwrap();
+    let cwd = temp.path().canonicalize().unwrap();
+    let name: String = cwd.to_str().unwrap().replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+    let transcript = temp.path().join(".claude/projects").join(name).join("s1.jsonl");
+    fs::create_dir_all(transcript.parent().unwrap()).unwrap();
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let spoke = Stamp::from_millis(0).plus(since).minus(Duration::from_mins(20)).to_string();
+    let line = json!({ "type": "user", "uuid": "u", "sessionId": "s1", "timestamp": spoke,
+        "cwd": cwd, "message": { "role": "user", "content": "Mend it." } });
+    fs::write(transcript, format!("{line}\n")).unwrap();
+    let pause = || {
+        let output = quarterdeck(temp.path()).args(["pause", "claude:s1"]).output().unwrap();
+        (output.status.code(), text(&output.stdout))
+    };
+    let (code, said) = pause();
+    assert!(
+        code == Some(3) && said.contains(&format!("no process of it is known, no sign since {spoke}")),
+        "{said}"
+    );
+    assert!(said.contains("no hook of it was heard. `quarterdeck init` sets the hook up."), "{said}");
+    hook(temp.path(), &["PreToolUse"], &AGENT.replace("0b1f9d1e-6a1c-4c52-9f0e-2f6f2f8a1c11", "s1"));
+    let (code, said) = pause();
+    assert!(
+        code == Some(0) && said.contains("at its next tool call") && said.contains("no sign for"),
+        "{said}"
+    );
+    assert!(temp.path().join(".quarterdeck/holds/s1.json").exists());
 }

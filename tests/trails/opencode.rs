@@ -365,6 +365,11 @@ fn no_database_is_no_source_and_an_unknown_or_damaged_one_is_told() {
     drain(&mut self::feed(damaged.path(), Scope::All), &mut model);
     let SourceState::Corrupt { what, .. } = state(&model) else { panic!("{:?}", state(&model)) };
     assert!(what.contains("damaged, or is no database"), "{what}");
+    // A file without a byte is a database to SQLite; whoever had sessions in it misses them.
+    fs::write(damaged.path().join("opencode/opencode.db"), "").unwrap();
+    let mut model = Model::default();
+    drain(&mut self::feed(damaged.path(), Scope::All), &mut model);
+    assert!(matches!(state(&model), SourceState::Partial { .. }), "{:?}", state(&model));
 }
 
 #[test]

@@ -10,11 +10,12 @@ use tokio::sync::mpsc;
 use super::foresee::foresee;
 use super::logs::LogFollower;
 use super::{Watched, Whose, elsewhere, git};
+use crate::cli::control::outside;
 use crate::cli::natives::Transcript;
 use crate::cli::{ask, config, delegate, mind, natives, shown, working_folder};
 use crate::config::Layer;
 use crate::config::keys::Key;
-use crate::control::{Control, Held, Signal, Signalled, Target};
+use crate::control::{Control, Held, Target};
 use crate::hook::hold::{self, Order};
 use crate::model::command::{Command, Spec};
 use crate::model::fact::{About, Fact};
@@ -23,8 +24,6 @@ use crate::model::key::SourceId;
 use crate::model::record::Record;
 use crate::monitor::app::effect::{Effect, Handover, News, PastEntry, Planned, SavePlace};
 use crate::monitor::app::run::Outside;
-use crate::process::tree::Process;
-use crate::process::whole::{GRACE, Whole};
 use crate::source::feed::Batch;
 use crate::source::past;
 use crate::store::disk::RealDisk;
@@ -231,7 +230,7 @@ impl Outside for Hands {
         match effect {
             Effect::Send(source, command) => self.send(source, *command),
             Effect::Signal { id, what, process } => {
-                self.spawn(move |_| News::Signalled { id, done: signal(what, &process) });
+                self.spawn(move |_| News::Signalled { id, done: outside::send(what, &process) });
             }
             Effect::Hold { id, what, held } => self.hold(id, what, held),
             Effect::Preview { ticket, commands } => {
@@ -299,25 +298,12 @@ fn hold_by_hook(id: CommandId, what: Control, held: &Held, folders: &[StateFolde
     let order =
         hold::wanted(what.as_str()).map(|want| Order { want, reason: None, command_id: Some(id.clone()) });
     let is_release = order.is_none();
-    let left = folders.iter().try_for_each(|folder| {
-        let path = folder.hold_file(&held.session).map_err(|error| error.to_string())?;
-        hold::order(&path, held.agent.as_deref(), order.clone()).map_err(|error| error.to_string())
-    });
+    let left = folders.iter().try_for_each(|folder| outside::leave(folder, held, order.clone()));
     match left {
         Err(why) => News::Signalled { id, done: Err(why) },
         Ok(()) if is_release => News::Signalled { id, done: Ok("its hook lets it go on".into()) },
         // The hook itself says when it happened.
         Ok(()) => News::Nothing,
-    }
-}
-
-/// Stops, continues or ends a process with all that descends from it.
-fn signal(what: Signal, process: &Signalled) -> Result<String, String> {
-    let whole = Whole::of(Process { pid: process.pid, start: process.start })?;
-    match what {
-        Signal::Stop => whole.pause(),
-        Signal::Continue => whole.resume(),
-        Signal::End => whole.end(GRACE),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is around a state folder: the engine, the agents, the hooks, the terminal, the prices, the system. Each is
+//! What is around a state folder: the engine, the agents, the hooks, the sources, the terminal, the prices, the system. Each is
 //! said in a line of plain words; none of it is wrong, but it explains what can be seen and done here.
 
 use std::io::IsTerminal;
@@ -9,6 +9,7 @@ use super::super::config::places;
 use super::super::hanging;
 use super::super::init::codex as codex_hooks;
 use super::super::natives::Natives;
+use super::sources::Sources;
 use crate::config::Config;
 use crate::model::text;
 use crate::model::time::Stamp;
@@ -24,11 +25,12 @@ const OLD_PRICES_DAYS: i64 = 90;
 const DAY_MS: i64 = 86_400_000;
 
 /// Returns a line for each thing, in the order in which one would ask.
-pub(super) fn lines(folder: &StateFolder, now: Stamp, wide: usize) -> Vec<String> {
+pub(super) fn lines(folder: &StateFolder, sources: Option<&Sources>, now: Stamp, wide: usize) -> Vec<String> {
     let told = [
         ("engine", engine(lock::holder(&RealDisk, folder).as_ref())),
         ("agents", agents(folder)),
         ("hooks", hooks(folder.project(), codex_hooks().as_deref())),
+        ("sources", sources.map_or_else(|| "not looked at".into(), Sources::line)),
         ("terminal", terminal(|name| std::env::var(name).ok(), std::io::stdout().is_terminal())),
         ("prices", prices(folder, now)),
         ("system", system().into()),

@@ -84,6 +84,13 @@ impl Model {
         Some(if is_there || is_inside() { said.max(ALIVE_MAY_SLEEP) } else { said })
     }
 
+    /// Returns whether a process works on a node, where that is known: as the system shows it, or as an agent's own files
+    /// tell that nobody does.
+    pub fn lives(&self, node: &Node) -> Option<bool> {
+        let is_left = || self.patience(node).is_some_and(|millis| millis <= GONE_MAY_SLEEP);
+        lives(node).or_else(|| is_left().then_some(false))
+    }
+
     /// Returns whether the nearest process that is known, of this node or above it, is there.
     pub(super) fn lives_at_or_above(&self, ix: NodeIx) -> bool {
         let mut path = std::iter::once(ix).chain(self.ancestors(ix));

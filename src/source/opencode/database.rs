@@ -61,6 +61,11 @@ impl Database {
         self.path.is_file()
     }
 
+    /// Returns whether it is a file without a byte: nobody has begun to make it, or what was in it is lost.
+    pub fn is_void(&self) -> bool {
+        std::fs::metadata(&self.path).is_ok_and(|found| found.len() == 0)
+    }
+
     /// Returns whether it is open, and whole.
     pub fn is_open(&self) -> bool {
         self.connection.is_some()

@@ -3,7 +3,6 @@
 use super::Ctx;
 use crate::model::NodeIx;
 use crate::model::id::SessionId;
-use crate::model::key::NodeKey;
 use crate::model::node::Node;
 use crate::model::tree::Fold;
 use crate::monitor::app::effect::Effect;
@@ -44,7 +43,7 @@ pub fn follow(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     let wanted = ui.selected(cx.model).and_then(|(ix, node)| {
         let source = node.sources().first().copied()?;
         let last = node.attempts.last().and_then(|last| last.session_id.clone());
-        Some((source, last.or_else(|| transcript(cx, ix, node))?))
+        Some((source, last.or_else(|| cx.model.log_name(ix).map(SessionId::from))?))
     });
     if ui.log.session.as_ref() == wanted.as_ref().map(|(_, session)| session) {
         return Vec::new();
@@ -53,22 +52,6 @@ pub fn follow(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     ui.log.follow(wanted.as_ref().map(|(_, session)| session.clone()), ticket);
     ui.scroll = None;
     vec![Effect::Follow { ticket, session: wanted }]
-}
-
-/// Returns the name of what an agent wrote by itself: its tool and session, and which agent of that it is.
-fn transcript(cx: Ctx<'_>, ix: NodeIx, node: &Node) -> Option<SessionId> {
-    let session = |node: &Node| {
-        node.keys.iter().find_map(|key| {
-            if let NodeKey::CliSession(tool, id) = key { Some(format!("{tool}:{id}")) } else { None }
-        })
-    };
-    let agent = |key: &NodeKey| if let NodeKey::CliAgent(_, id) = key { Some(id.clone()) } else { None };
-    let own = session(node).map(SessionId::from);
-    own.or_else(|| {
-        let agent = node.keys.iter().find_map(agent)?;
-        let above = cx.model.ancestors(ix).find_map(|above| session(cx.model.get(above)?))?;
-        Some(SessionId::from(format!("{above}/{agent}")))
-    })
 }
 
 fn turn(ui: &mut Ui, by: isize) {

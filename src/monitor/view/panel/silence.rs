@@ -12,6 +12,7 @@ use crate::monitor::app::log::{Log, What};
 use crate::monitor::app::stance::{Stance, Stances};
 use crate::monitor::view::theme::Role;
 use crate::report::measure::duration;
+use crate::report::stale::process;
 use crate::report::text::title;
 
 /// Shorter silences need no explanation: agents think.
@@ -47,9 +48,10 @@ pub enum Silence {
     Thinking {
         span: Option<Duration>,
     },
-    /// Nothing was heard for this long; whether its process lives, where anybody looked.
+    /// Nothing was heard for this long; the tool that did not answer, and whether its process lives, where anybody looked.
     NoSign {
         span: Duration,
+        tool: Option<String>,
         is_alive: Option<bool>,
     },
     /// It gave a sign a moment ago.
@@ -82,13 +84,9 @@ impl Silence {
             Self::RateLimited { until: None } => "rate-limited".into(),
             Self::InTool { name, span } => format!("in tool {name}{}", long(span)),
             Self::Thinking { span } => format!("thinking{}", long(span)),
-            Self::NoSign { span, is_alive } => {
-                let process = match is_alive {
-                    Some(true) => "process alive",
-                    Some(false) => "process gone",
-                    None => "process unknown",
-                };
-                format!("no sign for {} ({process})", duration(*span))
+            Self::NoSign { span, tool, is_alive } => {
+                let tool = tool.as_ref().map_or_else(String::new, |name| format!(" in tool {name}"));
+                format!("no sign for {}{tool} ({})", duration(*span), process(*is_alive))
             }
             Self::Works { ago } => format!("working, last sign {} ago", duration(*ago)),
             Self::Unheard => "running, nothing more is known".into(),
@@ -124,10 +122,11 @@ pub fn explain(
         .or_else(|| child(model, stances, node))
         .or_else(|| gone(model, node))
         .or_else(|| limited(node))
-        .or_else(|| log.and_then(|log| last_heard(log, is_silent, now)))
+        .or_else(|| log.filter(|_| !is_silent).and_then(|log| last_heard(log, now)))
         .or_else(|| match span {
             Some(span) if is_silent || span >= SHORT => {
-                Some(Silence::NoSign { span, is_alive: is_alive(model, node) })
+                let tool = log.and_then(open_tool);
+                Some(Silence::NoSign { span, tool, is_alive: is_alive(model, node) })
             }
             Some(ago) => Some(Silence::Works { ago }),
             None => Some(Silence::Unheard),
@@ -219,14 +218,9 @@ fn gone(model: &Model, node: &Node) -> Option<Silence> {
 
 /// Returns whether its process lives, as the system showed it.
 fn is_alive(model: &Model, node: &Node) -> Option<bool> {
-    if let Some(process) = node.more().and_then(|more| more.running.as_ref()) {
-        return Some(process.is_alive);
-    }
-    let seen = node
-        .claims
-        .iter()
-        .find(|claim| model.source(claim.source).is_some_and(|source| source.kind == SourceKind::Process))?;
-    Some(!seen.status.is_ended())
+    let is_system = |source| model.source(source).is_some_and(|source| source.kind == SourceKind::Process);
+    let seen = || node.claims.iter().find(|claim| is_system(claim.source));
+    model.lives(node).or_else(|| seen().map(|claim| !claim.status.is_ended()))
 }
 
 /// Returns that its provider makes it wait, where its last words say so.
@@ -254,18 +248,22 @@ fn time_in(text: &str) -> Option<String> {
 }
 
 /// Returns what the last line of the log tells: a tool without its answer, or a thought.
-fn last_heard(log: &Log, is_silent: bool, now: Stamp) -> Option<Silence> {
+fn last_heard(log: &Log, now: Stamp) -> Option<Silence> {
     let last = log.entries.back()?;
     let span = last.at.map(|at| now.since(at));
     match &last.what {
         What::Tool { name, answer: None, .. } => Some(Silence::InTool { name: name.clone(), span }),
-        What::Thought(_) | What::Tool { .. } if !is_silent => Some(Silence::Thinking { span }),
-        What::Thought(_)
-        | What::Answer { .. }
-        | What::Tool { .. }
+        What::Thought(_) | What::Tool { .. } => Some(Silence::Thinking { span }),
+        What::Answer { .. }
         | What::Output(_)
         | What::Question(_)
         | What::Result { .. }
         | What::Ended { .. } => None,
     }
+}
+
+/// Returns the tool that did not answer, if that is the last that was heard.
+fn open_tool(log: &Log) -> Option<String> {
+    let What::Tool { name, answer: None, .. } = &log.entries.back()?.what else { return None };
+    Some(name.clone())
 }
