@@ -23,7 +23,7 @@ use crate::model::tree::Row;
 use crate::monitor::app::sent::SentState;
 use crate::monitor::app::stance::Stance;
 use crate::monitor::app::ui::{Drawn, Pane};
-use crate::report::measure::{UNKNOWN, cost, duration, spent_tokens};
+use crate::report::measure::{cost_within, duration, spent_tokens};
 use crate::report::text::symbol;
 
 /// The widths of the columns beside the title; 0 where there is no room for one.
@@ -332,9 +332,8 @@ fn draw_columns(
     let spend = node.subtree_spend();
     if !spend.is_nothing() {
         put_column(buf, tokens, &spent_tokens(&spend), scene.style(Role::Tokens), Side::Right);
-        let text = cost(&spend);
         // Half a price is a wrong one.
-        let text = if width(&text) > usize::from(money.width) { UNKNOWN.to_owned() } else { text };
+        let text = cost_within(&spend, usize::from(money.width));
         put_column(buf, money, &text, scene.style(Role::Cost), Side::Right);
     }
 }
@@ -400,6 +399,14 @@ mod tests {
             [Stance::Works, Stance::Asks, Stance::WaitsForYou, Stance::Silent, Stance::Overdue, Stance::Idle];
         for stance in still.into_iter().chain(others) {
             assert!(width(stance.short()) <= usize::from(column), "{}", stance.short());
+        }
+    }
+
+    #[test]
+    fn every_column_of_numbers_holds_the_widest() {
+        for columns in (0..400).map(Columns::of) {
+            let least = [(columns.time, 6), (columns.tokens, 6), (columns.cost, 6), (columns.count, 5)];
+            assert!(least.into_iter().all(|(cells, least)| cells == 0 || cells >= least), "{columns:?}");
         }
     }
 

@@ -30,7 +30,7 @@ const COLUMNS: [Column; 9] = [
     Column::fixed("pid", 7, Side::Right, 72),
     Column::fixed("depth", 5, Side::Right, 136),
     Column::fixed("started", 11, Side::Right, 88),
-    Column::fixed("time left", 10, Side::Right, 0),
+    Column::fixed("time left", 11, Side::Right, 0),
     Column::wide("works on", 10, 3, 46),
 ];
 
