@@ -6,6 +6,7 @@ pub mod csv;
 pub mod json;
 pub mod markdown;
 pub mod measure;
+pub mod place;
 pub mod select;
 pub mod table;
 pub mod text;

@@ -118,12 +118,14 @@ fn draw_row(place: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &
     }
 }
 
-/// Draws which project a delegation is of, where there are several; returns where its title begins.
+/// Draws which project a tree is of, where there are several; returns where its title begins.
 fn draw_project(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, x: u16) -> u16 {
     /// A name takes no more than this part of the row.
     const PART: u16 = 3;
-    let Some(project) = scene.ui.project_of(scene.model, row.ix).filter(|_| row.depth == 0) else { return x };
-    let name = super::text::fit(&project.name, usize::from(area.width / PART));
+    let Some(name) = scene.ui.places.name_of(scene.model, row.ix).filter(|_| row.depth == 0) else {
+        return x;
+    };
+    let name = super::text::fit(name, usize::from(area.width / PART));
     let x = put(buf, area, x, &name, scene.style(Role::Accent));
     put(buf, area, x, scene.sign(" › ", " > "), scene.style(Role::Guide))
 }
