@@ -3,6 +3,7 @@
 
 pub mod cells;
 pub mod csv;
+pub mod dissent;
 pub mod json;
 pub mod markdown;
 pub mod measure;

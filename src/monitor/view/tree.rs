@@ -23,6 +23,7 @@ use crate::model::tree::Row;
 use crate::monitor::app::sent::SentState;
 use crate::monitor::app::stance::Stance;
 use crate::monitor::app::ui::{Drawn, Pane};
+use crate::report::dissent;
 use crate::report::measure::{cost_within, duration, spent_tokens};
 use crate::report::text::symbol;
 
@@ -164,7 +165,7 @@ fn says(scene: &Scene<'_>, ix: NodeIx, node: &Node) -> Option<(String, Role)> {
     node.last_action.as_deref().filter(|_| works).map(|action| (action.to_owned(), Role::Faint))
 }
 
-/// Draws guides, the fold's sign and the state's sign; returns where the title begins.
+/// Draws guides, the fold's sign, the state's sign and whether that is in dispute; returns where the title begins.
 fn draw_lead(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &Node) -> u16 {
     let guide = scene.style(Role::Guide);
     let mut x = area.x;
@@ -196,8 +197,14 @@ fn draw_lead(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &
     x = put(buf, area, x, " ", guide);
     let (sign, style) = sign(scene, row.ix, node);
     x = put(buf, area, x, sign, style);
+    if dissent::of(scene.model, node).next().is_some() {
+        x = put(buf, area, x, scene.sign(DISAGREE, "&"), scene.style(Role::Warn));
+    }
     put(buf, area, x, " ", guide)
 }
+
+/// Beside the sign of a state about which its sources disagree.
+pub const DISAGREE: &str = "≠";
 
 /// What works shows these one after another. No state that stands still has any of these shapes.
 const TURNS: [&str; 4] = ["◐", "◓", "◑", "◒"];

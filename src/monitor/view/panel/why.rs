@@ -18,6 +18,7 @@ use crate::monitor::input::action::Action;
 use crate::monitor::view::text::{pad, span, width as cells};
 use crate::monitor::view::theme::Role;
 use crate::monitor::view::{Scene, pace, tree};
+use crate::report::dissent;
 use crate::report::measure::{UNKNOWN, duration};
 use crate::report::place::{folder_of, written};
 use crate::report::text::title;
@@ -307,6 +308,9 @@ fn now(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, ix: NodeIx, node: &Nod
     let stance = scene.ui.stances.of(ix, node);
     let state = format!("{}{}", stance.word(), since(node, stance, scene.now));
     lines.extend(field(scene, "state", &state, width, tree::role_of(stance)));
+    for other in dissent::of(scene.model, node) {
+        lines.extend(field(scene, "disputed", &other.words(), width, Role::Warn));
+    }
     let log = silence::log_of(&scene.ui.log, node);
     if let Some(silence) = silence::explain(scene.model, &scene.ui.stances, node, log, scene.now) {
         lines.extend(field(scene, "doing", &silence.words(), width, silence.role()));
