@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use quarterdeck::model::NodeIx;
-use quarterdeck::model::fact::{Clock, Description, Fact, NodeFact, StatusReport};
+use quarterdeck::model::fact::{Action, Clock, Description, Fact, NodeFact, StatusReport};
 use quarterdeck::model::key::NodeKey;
 use quarterdeck::model::status::StatusWord;
 use quarterdeck::model::words::Field;
@@ -296,4 +296,21 @@ fn a_state_that_its_sources_disagree_about_is_marked_and_the_panel_says_who_is_b
     assert!(read.contains("plain says failed; in force is running, since engine is believed more"), "{read}");
     deck.app.ui.settings.ascii = true;
     assert!(deck.text(120, 40).contains("& disputed"));
+}
+
+#[test]
+fn why_says_of_what_is_silent_since_when_what_it_did_last_and_that_no_process_is_known() {
+    let silent = session_at("claude", "s-1", ago(3660))
+        .at(ago(3660), NodeFact::MaySleep(60_000))
+        .at(ago(3660), NodeFact::Status(StatusReport::of(Field::Session, "running")))
+        .at(ago(3660), NodeFact::Active(Action { last: Some("Bash: cargo test".into()), next: None }));
+    let mut deck = Deck::of([silent]);
+    deck.wait(1);
+    let read = |text: String| text.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let panel = read(deck.text(160, 40));
+    let says = "no sign since 09:29:00, for 1h01m; no process of it is known";
+    assert!(panel.contains(says), "{panel}");
+    let asked = read(deck.press("w").text(160, 40));
+    assert!(asked.contains(&format!("It is silent: {says}.")), "{asked}");
+    assert!(asked.contains("The last that it did: Bash: cargo test."), "{asked}");
 }
