@@ -69,6 +69,7 @@ pub enum PromptKind {
 pub struct Toast {
     pub text: String,
     pub is_error: bool,
+    pub at: Stamp,
     pub until: Stamp,
 }
 
@@ -407,7 +408,7 @@ impl Ui {
         let text = text.into();
         // News takes the place of older news, and nothing stands there twice; an error stays until it was read.
         self.toasts.retain(|toast| toast.until > now && (toast.is_error || is_error) && toast.text != text);
-        self.toasts.push(Toast { text, is_error, until });
+        self.toasts.push(Toast { text, is_error, at: now, until });
     }
 
     /// Returns the source of the selected node: that of the one above all, which says whose project it is.
