@@ -3,9 +3,11 @@
 
 pub mod cells;
 pub mod csv;
+pub mod dissent;
 pub mod json;
 pub mod markdown;
 pub mod measure;
+pub mod place;
 pub mod select;
 pub mod stale;
 pub mod table;

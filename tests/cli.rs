@@ -640,3 +640,26 @@ fn a_broken_settings_file_stops_the_set_up_before_anything_is_written() {
     );
     assert_eq!(files(folder.path()), before);
 }
+
+#[test]
+fn of_every_project_each_tree_says_whose_it_is() {
+    let home = tempfile::tempdir().unwrap();
+    for (id, folder, text) in [("s1", "/srv/shop", "Paint the shed"), ("s2", "/srv/desk", "Tidy up")] {
+        let line = serde_json::json!({
+            "type": "user", "uuid": id, "sessionId": id, "timestamp": NOW, "cwd": folder,
+            "message": {"role": "user", "content": text},
+        });
+        let file = home.path().join(format!(".claude/projects/{}/{id}.jsonl", folder.replace('/', "-")));
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, format!("{line}\n")).unwrap();
+    }
+    let text = run(home.path(), &["status", "--all", "--now", NOW]);
+    assert!(text.contains("shop › Paint the shed") && text.contains("desk › Tidy up"), "{text}");
+    let json = quarterdeck(home.path()).args(["status", "--all", "--json", "--now", NOW]).output().unwrap();
+    let tree: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let of = |title: &str| {
+        let nodes = tree["nodes"].as_array().unwrap();
+        nodes.iter().find(|node| node["title"] == title).map(|node| node["workspace"].clone()).unwrap()
+    };
+    assert_eq!((of("Paint the shed"), of("Tidy up")), ("/srv/shop".into(), "/srv/desk".into()));
+}

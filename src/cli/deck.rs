@@ -181,13 +181,15 @@ impl Deck {
             app.unread = following.len();
             app.ui.agents = folder.as_ref().map(agents).unwrap_or_default();
             app.ui.projects = projects(&watched);
+            app.ui.places.home = std::env::var("HOME").ok();
+            app.ui.places.are_many = self.all;
             let restyle = restyle::watch(looks::folders(folder.as_ref()), news.clone());
             let keys = news.clone();
             Ok(((following, restyle), Hands::new(watched, news), keys))
         };
         runtime.block_on(drive(&mut app, incoming, begin))?;
         // The final tree stays in the scrollback.
-        print(&last_tree(&app.model, now(), super::terminal_width()))?;
+        print(&last_tree(&app.model, app.ui.places.names(), now(), super::terminal_width()))?;
         Ok(ExitCode::SUCCESS)
     }
 

@@ -17,6 +17,7 @@ use crate::model::key::SourceId;
 use crate::model::record::restore;
 use crate::model::time::Stamp;
 use crate::model::{Model, NodeIx};
+use crate::report::place::Names;
 use crate::report::select::{Selection, select};
 use crate::report::{json, text};
 use crate::source::feed::Feed;
@@ -145,7 +146,8 @@ impl Status {
         } else if chosen.is_empty() {
             print(if model.is_empty() { "Nothing is delegated yet.\n" } else { "Nothing matches.\n" })?;
         } else {
-            print(&text::tree_within(model, chosen, now, terminal_width()))?;
+            let names = if self.all { Names::of(model, chosen) } else { Names::default() };
+            print(&text::tree_within(model, chosen, &names, now, terminal_width()))?;
         }
         Ok(tell_troubles(model))
     }

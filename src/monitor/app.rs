@@ -14,6 +14,7 @@ pub mod needs;
 pub mod order;
 pub mod overview;
 pub mod past;
+pub mod places;
 pub mod run;
 pub mod screens;
 pub mod search;

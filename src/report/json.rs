@@ -9,6 +9,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use serde::{Serialize, Serializer};
 
+use super::place::project_of;
 use super::stale::{Told, evidence};
 use crate::model::anomaly::Anomaly;
 use crate::model::command::Receipt;
@@ -93,6 +94,9 @@ pub struct Item<'a> {
     pub provider: Option<&'a str>,
     pub model: &'a Models,
     pub pattern: Option<&'a str>,
+    /// The folder that it works in; of a top node without one, that of its project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<&'a str>,
     pub task: Option<&'a TaskId>,
     pub depth: usize,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -227,6 +231,9 @@ fn item<'a>(model: &'a Model, ix: NodeIx, node: &'a Node, names: &mut Names) -> 
         provider: node.provider.as_deref(),
         model: &node.model,
         pattern: node.pattern().map(|name| &**name),
+        workspace: more
+            .and_then(|more| more.workspace.as_deref())
+            .or_else(|| project_of(model, ix).filter(|_| node.parent().is_none())),
         task: more.and_then(|more| more.task.as_ref()),
         depth: depth(model, ix, node),
         path: more.map(|more| more.path.as_slice()).unwrap_or_default(),

@@ -10,6 +10,7 @@ use std::fmt::Write;
 
 use super::cells::{fit, pad, width};
 use super::measure::{UNKNOWN, cost, duration, spent_tokens};
+use super::place::{Names, project_of};
 use super::stale::{Told, evidence};
 use crate::model::fact::SourceState;
 use crate::model::id::Seq;
@@ -29,6 +30,9 @@ const NARROWEST_TITLE: usize = 24;
 
 const GAP: &str = "  ";
 
+/// What a project is called takes no more of a title.
+const WIDEST_PROJECT: usize = 20;
+
 /// Who gave it and who got it.
 const WIDEST_PARTIES: usize = 32;
 
@@ -43,14 +47,16 @@ struct Line {
 
 /// Returns the trees below these nodes, and a line that sums them up.
 pub fn tree(model: &Model, chosen: &[NodeIx], now: Stamp) -> String {
-    tree_within(model, chosen, now, usize::MAX)
+    tree_within(model, chosen, &Names::default(), now, usize::MAX)
 }
 
-/// The same, no line wider than this: titles are cut first, then whatever stands last.
-pub fn tree_within(model: &Model, chosen: &[NodeIx], now: Stamp, within: usize) -> String {
+/// The same, each tree with the name of its project where it has one, and no line wider than this: titles are cut
+/// first, then whatever stands last.
+pub fn tree_within(model: &Model, chosen: &[NodeIx], names: &Names, now: Stamp, within: usize) -> String {
     let mut lines = Vec::new();
     for ix in chosen {
-        walk(model, *ix, now, &mut lines);
+        let project = project_of(model, *ix).and_then(|folder| names.get(folder));
+        walk(model, *ix, project, now, &mut lines);
     }
     let mut text = layout(&lines, within);
     if !lines.is_empty() {
@@ -97,12 +103,12 @@ pub fn troubles(model: &Model) -> Vec<String> {
     lines
 }
 
-fn walk(model: &Model, top: NodeIx, now: Stamp, lines: &mut Vec<Line>) {
+fn walk(model: &Model, top: NodeIx, project: Option<&str>, now: Stamp, lines: &mut Vec<Line>) {
     // Each entry: the node, the guides of the lines above it, and its own.
     let mut stack = vec![(top, String::new(), String::new())];
     while let Some((ix, before, own)) = stack.pop() {
         let Some(node) = model.get(ix) else { continue };
-        lines.push(line(model, node, &own, now));
+        lines.push(line(model, node, &own, project.filter(|_| ix == top), now));
         for (nth, child) in node.children().iter().enumerate().rev() {
             let is_last = nth + 1 == node.children().len();
             let (branch, stem) = if is_last { ("└ ", "  ") } else { ("├ ", "│ ") };
@@ -111,9 +117,12 @@ fn walk(model: &Model, top: NodeIx, now: Stamp, lines: &mut Vec<Line>) {
     }
 }
 
-fn line(model: &Model, node: &Node, guides: &str, now: Stamp) -> Line {
+fn line(model: &Model, node: &Node, guides: &str, project: Option<&str>, now: Stamp) -> Line {
     let word = node.status.word();
-    let title = title(node);
+    let title = match project {
+        Some(project) => format!("{} › {}", fit(&clean::line(project), WIDEST_PROJECT), title(node)),
+        None => title(node),
+    };
     let spend = node.subtree_spend();
     let told = |value: Option<String>| value.unwrap_or_else(|| UNKNOWN.into());
     let progress = node.progress().map(|progress| match (progress.current, progress.total) {
@@ -301,10 +310,10 @@ mod tests {
         assert!(widest > 100, "{widest}");
         assert!(whole.contains("  asks q"), "a question is there by its id\n{whole}");
         for within in [1, 20, 80, 100, widest] {
-            let cut = tree_within(&model, &roots, now, within);
+            let cut = tree_within(&model, &roots, &Names::default(), now, within);
             assert_eq!(cut.lines().count(), whole.lines().count());
             assert!(cut.lines().all(|line| width(line) <= within), "{within}\n{cut}");
         }
-        assert_eq!(tree_within(&model, &roots, now, widest), whole);
+        assert_eq!(tree_within(&model, &roots, &Names::default(), now, widest), whole);
     }
 }

@@ -1,5 +1,6 @@
 //! Finding, filtering and sorting.
 
+use quarterdeck::monitor::app::places::Places;
 use quarterdeck::monitor::app::search::{SLICE, Search, Wanted};
 use quarterdeck::monitor::app::ui::Sort;
 use rstest::rstest;
@@ -275,12 +276,12 @@ proptest::proptest! {
     ) {
         let told = titles.iter().enumerate();
         let deck = Deck::of(told.map(|(nth, title)| delegation(&format!("del-{nth}")).titled(title).is("done")));
-        let model = &deck.app.model;
+        let (model, places) = (&deck.app.model, Places::default());
         for wanted in [Wanted::Best, Wanted::First] {
             let search = || Search::new(&text, wanted, model.roots().collect());
-            let whole = search().look(model, usize::MAX);
+            let whole = search().look(model, &places, usize::MAX);
             let mut sliced = search();
-            let found = std::iter::from_fn(|| Some(sliced.look(model, slice))).find_map(|found| found);
+            let found = std::iter::from_fn(|| Some(sliced.look(model, &places, slice))).find_map(|found| found);
             proptest::prop_assert_eq!(whole, found);
         }
     }

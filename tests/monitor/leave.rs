@@ -5,6 +5,7 @@ use quarterdeck::monitor::app::effect::Effect;
 use quarterdeck::monitor::app::leave::last_tree;
 use quarterdeck::monitor::app::ui::{Pane, View};
 use quarterdeck::report::cells::width;
+use quarterdeck::report::place::Names;
 
 use super::deck::{Deck, ENGINE, delegation, fleet, foreign, now, session, step};
 
@@ -12,7 +13,7 @@ use super::deck::{Deck, ENGINE, delegation, fleet, foreign, now, session, step};
 fn the_last_tree_is_no_wider_than_the_terminal() {
     let deck = Deck::of(fleet());
     for within in [20, 40, 80] {
-        let text = last_tree(&deck.app.model, now(), within);
+        let text = last_tree(&deck.app.model, &Names::default(), now(), within);
         assert!(text.contains("Audit"), "{text}");
         assert!(text.lines().all(|line| width(line) <= within), "{text}");
     }
@@ -33,7 +34,7 @@ fn the_last_tree_has_what_lives_what_ended_lately_and_what_ended_nobody_knows_wh
         delegation("del-past").is("done").took(90_000, 88_000),
     ]);
     deck.facts(timeless("del-when").into());
-    let text = last_tree(&deck.app.model, now(), usize::MAX);
+    let text = last_tree(&deck.app.model, &Names::default(), now(), usize::MAX);
     assert!(["del-live", "del-new", "del-when"].iter().all(|id| text.contains(id)), "{text}");
     assert!(!text.contains("del-past"), "{text}");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use quarterdeck::model::fact::{About, Fact, NodeFact, UsageReport};
+use quarterdeck::model::fact::{About, Description, Fact, NodeFact, UsageReport};
 use quarterdeck::model::status::StatusWord;
 use quarterdeck::model::usage::{Count, Tokens};
 use quarterdeck::monitor::app::effect::Effect;
@@ -10,7 +10,7 @@ use quarterdeck::monitor::app::overview::{Overview, success};
 use quarterdeck::monitor::app::ui::{Agents, Project, View};
 use quarterdeck::report::measure;
 
-use super::deck::{Deck, ENGINE, ago, delegation, fleet, now, step};
+use super::deck::{Deck, ENGINE, ago, delegation, fleet, now, session, step};
 use super::export::with_history;
 
 #[test]
@@ -303,19 +303,56 @@ fn two_projects() -> Deck {
     deck
 }
 
+/// Everything of a person: an engine's delegation, and sessions in other projects.
+fn every_project(is_all: bool) -> Deck {
+    let mut deck = Deck::new();
+    deck.app.ui.places.are_many = is_all;
+    deck.app.ui.places.home = Some("/home/me".into());
+    let at = |id: &str, title: &str, folder: &str| {
+        let told = Description { workspace: Some(folder.into()), ..Description::default() };
+        session("claude", id).titled(title).is("running").described(told)
+    };
+    deck.tell([
+        delegation("del-a").titled("mine").is("running"),
+        step("del-a", "st-1").titled("broken").failed("no"),
+        at("s-1", "theirs", "/srv/shop"),
+        at("s-2", "another", "/srv/old/shop"),
+        at("s-3", "a third", "/home/me/desk"),
+    ]);
+    deck
+}
+
 #[test]
-fn of_several_projects_each_row_says_whose_it_is() {
-    let mut deck = two_projects();
-    for (wide, high) in [(60, 20), (120, 40), (200, 60)] {
+fn of_several_projects_each_tree_says_whose_it_is() {
+    let mut deck = every_project(true);
+    for (wide, high) in [(60, 20), (80, 24), (120, 40), (200, 60)] {
         let text = deck.text(wide, high);
-        assert!(text.contains("billing › mine") && text.contains("shop › theirs"), "{text}");
+        for row in ["billing › mine", "srv/shop › theirs", "old/shop › another", "desk › a third"] {
+            assert!(text.contains(row), "{row}: {text}");
+        }
         assert!(!text.contains("billing › broken"), "its steps need not say it again: {text}");
     }
-    deck.press("2");
+    let text = deck.press("2").text(120, 40);
+    assert!(text.contains("billing: mine"), "{text}");
+    let text = deck.press("5").text(120, 40);
+    assert!(text.contains("desk › a third"), "{text}");
+    let mut alone = every_project(false);
+    let text = alone.text(120, 40);
+    assert!(text.contains("mine") && !text.contains(" › "), "a single project is not named on every row");
+}
+
+#[test]
+fn what_its_project_is_called_finds_and_filters_a_session() {
+    let mut deck = every_project(true);
+    deck.press("/").type_in("desk").press("enter");
+    assert_eq!(deck.selected().as_deref(), Some("claude:s-3"));
     let text = deck.text(120, 40);
-    assert!(text.contains("billing: mine") && text.contains("billing › mine › broken"), "{text}");
-    deck.app.ui.projects.clear();
-    assert!(!deck.text(120, 40).contains("billing: "), "a single project is not named on every row");
+    let panel: Vec<&str> = text.lines().filter(|line| line.contains("~/desk")).collect();
+    assert!(panel.iter().any(|line| line.contains(" in ")), "{text}");
+    deck.press("f").type_in("project:shop").press("enter");
+    assert_eq!(deck.rows(), ["claude:s-1", "claude:s-2"]);
+    deck.press("f").type_in(" project:srv/shop").press("enter");
+    assert_eq!(deck.rows(), ["claude:s-1"]);
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! What every view and dialog looks like, as text and as styles, at four sizes.
 
 use insta::assert_snapshot;
+use quarterdeck::model::fact::{NodeFact, UsageReport};
+use quarterdeck::model::usage::{Count, Tokens};
 use quarterdeck::shot;
 use rstest::rstest;
 
-use super::deck::{Deck, fleet};
+use super::deck::{Deck, fleet, session};
 use super::export::with_history;
 
 /// Each screen: its name, and the keys that lead to it.
@@ -75,4 +77,29 @@ fn every_view_and_dialog(#[case] size: (u16, u16)) {
     }
     shots("history", &mut with_history(), size);
     shots("empty", &mut Deck::new(), size);
+}
+
+#[test]
+fn a_known_price_is_shown_on_every_screen_that_has_a_column_for_it() {
+    let of = |id: &str, dollars: f64| session("claude", id).titled(id).is("running").spent(4000, dollars);
+    let unpriced = |id: &str| {
+        let report = UsageReport {
+            id: Some(format!("{id} unpriced").into()),
+            tokens: Tokens::default().with(Count::Input, 10),
+            ..UsageReport::default()
+        };
+        session("claude", id).titled(id).is("running").and(NodeFact::Used(Box::new(report)))
+    };
+    let all = [of("one", 150.0), of("two", 1000.0), of("three", 12.0), unpriced("three"), unpriced("four")];
+    let mut deck = Deck::of(all);
+    let shown = [("one", "$150"), ("two", "$1000"), ("three", "≥$12"), ("four", "no price")];
+    for wide in 76..200 {
+        let text = deck.text(wide, 30);
+        for (title, price) in shown {
+            let row = text.lines().find(|line| line.contains(&format!(" {title} "))).unwrap();
+            let row = row.split('│').nth(1).unwrap_or(row);
+            let short = price == "no price" && row.contains("$?");
+            assert!((row.contains(price) || short) && !row.contains('–'), "{wide}: {row}");
+        }
+    }
 }

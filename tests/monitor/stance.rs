@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use quarterdeck::model::NodeIx;
-use quarterdeck::model::fact::{Clock, Description, NodeFact, StatusReport};
+use quarterdeck::model::fact::{Action, Clock, Description, Fact, NodeFact, StatusReport};
 use quarterdeck::model::key::NodeKey;
 use quarterdeck::model::status::StatusWord;
 use quarterdeck::model::words::Field;
 use quarterdeck::monitor::app::stance::Stance;
 
-use super::deck::{Deck, Telling, ago, delegation, fleet, foreign, now, session, session_at, step};
+use super::deck::{Deck, FOREIGN, Telling, ago, delegation, fleet, foreign, now, session, session_at, step};
 
 fn ix(deck: &Deck, id: &str, step: Option<&str>) -> NodeIx {
     let key = match step {
@@ -278,4 +278,39 @@ fn a_word_of_a_state_is_whole_in_a_narrow_tree() {
     let (narrow, wide) = (deck.text(80, 24), deck.text(240, 24));
     assert!(narrow.contains("canceled"), "{narrow}");
     assert!(wide.contains("cancelled"), "{wide}");
+}
+
+#[test]
+fn a_state_that_its_sources_disagree_about_is_marked_and_the_panel_says_who_is_believed() {
+    let mut deck = Deck::of([session("claude", "s-1").titled("disputed").is("running")]);
+    assert!(!deck.text(120, 40).contains('≠'));
+    let failed = NodeFact::Status(StatusReport::of(Field::Task, "failed"));
+    let key = NodeKey::CliSession("claude".into(), "s-1".into());
+    deck.facts(vec![Fact::node(FOREIGN, Some(ago(30)), key, failed)]);
+    for wide in [60, 80, 100, 120, 160] {
+        let text = deck.text(wide, 40);
+        assert!(text.lines().any(|line| line.contains("≠ disputed")), "{text}");
+    }
+    let read = deck.text(160, 40).replace('│', " ");
+    let read = read.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(read.contains("plain says failed; in force is running, since engine is believed more"), "{read}");
+    deck.app.ui.settings.ascii = true;
+    assert!(deck.text(120, 40).contains("& disputed"));
+}
+
+#[test]
+fn why_says_of_what_is_silent_since_when_what_it_did_last_and_that_no_process_is_known() {
+    let silent = session_at("claude", "s-1", ago(3660))
+        .at(ago(3660), NodeFact::MaySleep(60_000))
+        .at(ago(3660), NodeFact::Status(StatusReport::of(Field::Session, "running")))
+        .at(ago(3660), NodeFact::Active(Action { last: Some("Bash: cargo test".into()), next: None }));
+    let mut deck = Deck::of([silent]);
+    deck.wait(1);
+    let read = |text: String| text.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let panel = read(deck.text(160, 40));
+    let says = "no sign since 09:29:00, for 1h01m; no process of it is known";
+    assert!(panel.contains(says), "{panel}");
+    let asked = read(deck.press("w").text(160, 40));
+    assert!(asked.contains(&format!("It is silent: {says}.")), "{asked}");
+    assert!(asked.contains("The last that it did: Bash: cargo test."), "{asked}");
 }

@@ -44,6 +44,18 @@ fn a_tool_without_its_answer_is_where_it_is() {
 }
 
 #[test]
+fn a_call_that_is_as_old_as_the_silence_is_no_work() {
+    let mut deck = running();
+    deck.tell(ENGINE, 590, step("st-2"), NodeFact::MaySleep(120_000));
+    deck.log("ses-2", vec![(590, tool("t", "Bash", "cargo test"))]);
+    deck.advance(600);
+    assert_eq!(words(&deck).as_deref(), Some("in tool Bash for 10s"));
+    deck.advance(950);
+    let expected = "no sign since 03:43:10, for 6m00s; tool Bash has not answered; whether its process 4102 lives is not known";
+    assert_eq!(words(&deck).as_deref(), Some(expected));
+}
+
+#[test]
 fn the_log_of_another_session_is_no_evidence() {
     let mut deck = running();
     deck.log("ses-1", vec![(560, tool("t", "Bash", "cargo test"))]);
@@ -58,7 +70,10 @@ fn a_thought_is_thinking_until_it_is_silent_for_too_long() {
     deck.advance(600);
     assert_eq!(words(&deck).as_deref(), Some("thinking for 10s"));
     deck.advance(950);
-    assert_eq!(words(&deck).as_deref(), Some("no sign for 6m00s (process unknown)"));
+    assert_eq!(
+        words(&deck).as_deref(),
+        Some("no sign since 03:43:10, for 6m00s; whether its process 4102 lives is not known")
+    );
 }
 
 #[test]
@@ -77,7 +92,7 @@ fn a_live_process_is_said_to_be_alive_and_a_dead_one_gone() {
     let mut deck = running();
     deck.tell(PROCESS, 590, step("st-2"), NodeFact::Status(StatusReport::of(Field::Session, "running")));
     deck.advance(950);
-    assert_eq!(words(&deck).as_deref(), Some("no sign for 6m00s (process alive)"));
+    assert_eq!(words(&deck).as_deref(), Some("no sign since 03:43:10, for 6m00s; its process 4102 is alive"));
     let exit = Attempt { attempt: 1, signal: Some(9), ended_at: Some(at(940)), ..Attempt::default() };
     deck.tell(ENGINE, 940, step("st-2"), NodeFact::Attempted(Box::new(exit)));
     assert_eq!(words(&deck).as_deref(), Some("process gone (pid 4102): ended by signal 9"));

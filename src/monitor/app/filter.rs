@@ -3,7 +3,9 @@
 use super::effect::PastEntry;
 use super::stance;
 use crate::model::node::Node;
+use crate::model::{Model, NodeIx};
 use crate::report::measure;
+use crate::report::place::project_of;
 
 /// A filter as it was typed.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -21,6 +23,7 @@ enum Part {
     Model(String),
     Kind(String),
     Pattern(String),
+    Project(String),
     Cost(Compare, f64),
     Tokens(Compare, f64),
     Depth(Compare, f64),
@@ -33,7 +36,7 @@ enum Compare {
 }
 
 /// The names that a filter knows, for its help line.
-pub const NAMES: &str = "status: agent: model: kind: pattern: cost> cost< tokens> depth< words";
+pub const NAMES: &str = "status: agent: model: kind: pattern: project: cost> cost< tokens> depth< words";
 
 impl Filter {
     /// Reads a filter.
@@ -60,8 +63,8 @@ impl Filter {
     }
 
     /// Returns whether a node passes.
-    pub fn passes(&self, node: &Node) -> bool {
-        self.parts.iter().all(|part| part.holds(node))
+    pub fn passes(&self, model: &Model, ix: NodeIx) -> bool {
+        model.get(ix).is_some_and(|node| self.parts.iter().all(|part| part.holds(model, ix, node)))
     }
 
     /// Returns whether something that left the tree passes.
@@ -71,7 +74,7 @@ impl Filter {
 }
 
 impl Part {
-    fn holds(&self, node: &Node) -> bool {
+    fn holds(&self, model: &Model, ix: NodeIx, node: &Node) -> bool {
         let has =
             |text: Option<&str>, wanted: &str| text.is_some_and(|text| text.to_lowercase().contains(wanted));
         match self {
@@ -90,6 +93,14 @@ impl Part {
             Self::Model(model) => has(node.model.best().map(|name| &**name), model),
             Self::Kind(kind) => node.kind.as_str().starts_with(kind.as_str()),
             Self::Pattern(pattern) => has(node.pattern().map(|name| &**name), pattern),
+            // Part of the folder's name, or of the way to it.
+            Self::Project(project) => has(
+                project_of(model, ix).map(|folder| {
+                    let name = folder.trim_end_matches('/').rsplit('/').next();
+                    name.filter(|_| !project.contains('/')).unwrap_or(folder)
+                }),
+                project,
+            ),
             Self::Cost(compare, limit) => compare.holds(node.subtree_spend().cost.dollars(), *limit),
             #[expect(clippy::cast_precision_loss, reason = "a limit that a person typed")]
             Self::Tokens(compare, limit) => {
@@ -121,7 +132,7 @@ impl Part {
                 let tokens = entry.spend.tokens();
                 tokens.is_known() && compare.holds(tokens.total() as f64, *limit)
             }
-            Self::Model(_) | Self::Depth(..) => false,
+            Self::Model(_) | Self::Project(_) | Self::Depth(..) => false,
         }
     }
 }
@@ -145,6 +156,7 @@ fn read(part: &str) -> Option<Part> {
             "model" => Part::Model(value),
             "kind" => Part::Kind(value),
             "pattern" => Part::Pattern(value),
+            "project" => Part::Project(value),
             _ => return None,
         });
     }

@@ -4,6 +4,7 @@
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
+use super::places::Places;
 use crate::model::node::Node;
 use crate::model::{Model, NodeIx};
 
@@ -41,11 +42,14 @@ impl Search {
     }
 
     /// Looks at some more; returns what was found once it is known.
-    pub fn look(&mut self, model: &Model, most: usize) -> Option<Option<NodeIx>> {
+    pub fn look(&mut self, model: &Model, places: &Places, most: usize) -> Option<Option<NodeIx>> {
         let slice = self.rows.iter().skip(self.at).take(most);
         for ix in slice {
             self.at += 1;
-            let score = model.get(*ix).and_then(|node| self.finder.score(node));
+            // The row of a tree's root names its project.
+            let root = model.get(*ix).filter(|node| node.parent().is_none());
+            let project = root.and_then(|_| places.name_of(model, *ix)).unwrap_or_default();
+            let score = model.get(*ix).and_then(|node| self.finder.score(node, project));
             if let Some(score) = score.filter(|score| self.best.is_none_or(|(best, _)| *score > best)) {
                 self.best = Some((score, *ix));
                 if self.wanted == Wanted::First {
@@ -87,10 +91,10 @@ impl Finder {
         self.pattern.score(text, &mut self.matcher)
     }
 
-    fn score(&mut self, node: &Node) -> Option<u32> {
+    fn score(&mut self, node: &Node, project: &str) -> Option<u32> {
         let title = node.title.as_deref().unwrap_or_default();
         let agent = node.agent.as_deref().unwrap_or_default();
         let key = node.keys.first().map(ToString::to_string).unwrap_or_default();
-        self.score_text(&format!("{title} {agent} {key}"))
+        self.score_text(&format!("{title} {agent} {key} {project}"))
     }
 }

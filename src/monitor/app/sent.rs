@@ -65,6 +65,12 @@ impl Sent {
             | SentState::NotSent { at, .. } => Some(*at),
         }
     }
+
+    /// Returns when it last was news.
+    pub fn changed(&self) -> Stamp {
+        let late = (self.state == SentState::Late).then(|| self.at.plus(PATIENCE));
+        self.ended().or(late).unwrap_or(self.at)
+    }
 }
 
 /// All commands that were sent from here and are still worth showing, the latest last.

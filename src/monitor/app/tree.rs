@@ -422,5 +422,5 @@ fn base<'a>(view: &'a TreeView, filtered: Option<&'a (Filter, Sieve)>) -> Base<'
 }
 
 fn passes(filter: &Filter, model: &Model, ix: NodeIx) -> bool {
-    model.get(ix).is_some_and(|node| filter.passes(node))
+    filter.passes(model, ix)
 }

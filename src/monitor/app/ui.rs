@@ -13,6 +13,7 @@ use super::log::Log;
 use super::needs::Needs;
 use super::overview::Overview;
 use super::past::Past;
+use super::places::Places;
 pub use super::screens::{Pane, Sort, Tab, View};
 use super::search::Search;
 use super::sent::Outbox;
@@ -68,6 +69,7 @@ pub enum PromptKind {
 pub struct Toast {
     pub text: String,
     pub is_error: bool,
+    pub at: Stamp,
     pub until: Stamp,
 }
 
@@ -214,6 +216,8 @@ pub struct Ui {
     pub agents: Agents,
     /// Whose sources these are, where there are several.
     pub projects: BTreeMap<SourceId, Project>,
+    /// Which projects the trees are of.
+    pub places: Places,
     pub totals: Totals,
     pub needs: Needs,
     pub stances: Stances,
@@ -263,6 +267,7 @@ impl Ui {
             settings,
             agents: Agents::default(),
             projects: BTreeMap::new(),
+            places: Places::default(),
             totals: Totals::default(),
             needs: Needs::default(),
             stances: Stances::default(),
@@ -287,6 +292,7 @@ impl Ui {
         self.tree.update(model, delta);
         self.folds.update(self.settings.policy(), &mut self.tree, model, delta);
         self.totals.update(model, delta);
+        self.places.update(model, delta);
         self.burn.update(model, delta, self.totals.spend.tokens().total(), (now, self.is_loaded));
         let new = self.needs.update(model, delta);
         self.tree.reorder(model, delta, &self.needs);
@@ -402,7 +408,7 @@ impl Ui {
         let text = text.into();
         // News takes the place of older news, and nothing stands there twice; an error stays until it was read.
         self.toasts.retain(|toast| toast.until > now && (toast.is_error || is_error) && toast.text != text);
-        self.toasts.push(Toast { text, is_error, until });
+        self.toasts.push(Toast { text, is_error, at: now, until });
     }
 
     /// Returns the source of the selected node: that of the one above all, which says whose project it is.
@@ -410,15 +416,6 @@ impl Ui {
         let ix = self.tree.selected?;
         let root = model.ancestors(ix).last().unwrap_or(ix);
         model.get(root)?.sources().first().copied()
-    }
-
-    /// Returns the project that a node belongs to, where there are several.
-    pub fn project_of(&self, model: &Model, ix: NodeIx) -> Option<&Project> {
-        if self.projects.len() < 2 {
-            return None;
-        }
-        let root = model.ancestors(ix).last().unwrap_or(ix);
-        model.get(root)?.sources().iter().find_map(|source| self.projects.get(source))
     }
 
     /// Returns the agents that a task for this source can be handed to.

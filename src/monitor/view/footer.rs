@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 
 use super::Scene;
-use super::text::{put, width};
+use super::text::{fit, pad, put, width, wrap_line};
 use super::theme::Role;
 use crate::control::{Control, channel};
 use crate::model::time::Stamp;
@@ -18,26 +19,75 @@ use crate::monitor::input::keymap::Context;
 use crate::report::measure::duration;
 use crate::report::text::troubles;
 
-/// Draws the receipt that matters most, and the state of the sources.
+/// Draws the receipt that matters most, and the state of the sources. What says why something was refused is never
+/// cut: it takes the whole line, and where that is too short the lines above.
 pub fn receipts(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
     if area.height == 0 {
         return;
     }
-    let (right, role) = sources(scene);
-    let wide = u16::try_from(width(&right)).unwrap_or(u16::MAX);
-    let mut left = area;
-    if wide + 20 < area.width {
-        put(buf, area, area.right().saturating_sub(wide + 1), &right, scene.style(role));
-        left.width = area.width - wide - 2;
+    let said = said(scene);
+    let taken = said.as_ref().map_or(0, |(text, _)| width(text) + 1);
+    let (right, role) = sources(scene, usize::from(area.width).saturating_sub(taken + 3));
+    let beside = usize::from(area.width).saturating_sub(width(&right) + 2);
+    let Some((text, said_role)) = said else {
+        return put_right(area, buf, &right, scene.style(role));
+    };
+    if taken <= beside || !is_trouble(scene) {
+        let left = if beside > 20 {
+            Rect { width: u16::try_from(beside).unwrap_or(area.width), ..area }
+        } else {
+            area
+        };
+        if left.width < area.width {
+            put_right(area, buf, &right, scene.style(role));
+        }
+        put(buf, left, left.x + 1, &text, scene.style(said_role));
+        return;
     }
-    if let Some(sent) = scene.ui.outbox.foremost() {
-        let (sign, text, role) = receipt(scene, sent);
-        let x = put(buf, left, left.x + 1, sign, scene.style(role));
-        let x = put(buf, left, x, " ", scene.style(role));
-        let others = scene.ui.outbox.others();
-        let more = if others.is_empty() { String::new() } else { format!("   and {others}") };
-        put(buf, left, x, &format!("{text}{more}"), scene.style(role));
+    let _ = notice(area, buf, scene, &text, scene.style(said_role));
+}
+
+fn put_right(area: Rect, buf: &mut Buffer, text: &str, style: Style) {
+    let wide = u16::try_from(width(text)).unwrap_or(u16::MAX);
+    if wide + 1 < area.width {
+        put(buf, area, area.right().saturating_sub(wide + 1), text, style);
     }
+}
+
+/// Returns what became of the command that matters most, and of the others.
+fn said(scene: &Scene<'_>) -> Option<(String, Role)> {
+    let sent = scene.ui.outbox.foremost()?;
+    let (sign, text, role) = receipt(scene, sent);
+    let others = scene.ui.outbox.others();
+    let more = if others.is_empty() { String::new() } else { format!("   and {others}") };
+    Some((format!("{sign} {text}{more}"), role))
+}
+
+fn is_trouble(scene: &Scene<'_>) -> bool {
+    let sent = scene.ui.outbox.foremost();
+    sent.is_some_and(|sent| matches!(sent.state, SentState::Refused { .. } | SentState::NotSent { .. }))
+}
+
+/// Draws words to the person that are read in full: from this line upwards, as many lines as they take. Returns where
+/// the last one ends.
+fn notice(line: Rect, buf: &mut Buffer, scene: &Scene<'_>, text: &str, style: Style) -> u16 {
+    let most = usize::from(line.width.saturating_sub(2)).max(1);
+    let rows = wrap_line(text, most);
+    let wide = rows.iter().map(|row| width(row)).max().unwrap_or(0);
+    let style = scene.style(Role::Overlay).patch(style);
+    let mut end = line.x;
+    // The first line of the screen says whether all is well: it stays.
+    let room = usize::from(line.y.saturating_sub(buf.area.y));
+    let rows = rows.get(..rows.len().min(room.max(1))).unwrap_or_default();
+    for (row, y) in rows.iter().rev().zip((0..=line.y).rev()) {
+        let text = format!(" {} ", if rows.len() > 1 { pad(row, wide) } else { row.clone() });
+        let cells = u16::try_from(width(&text)).unwrap_or(u16::MAX).min(line.width);
+        let place = Rect { y, height: 1, width: cells, ..line };
+        ratatui::widgets::Widget::render(ratatui::widgets::Clear, place, buf);
+        put(buf, place, place.x, &text, style);
+        end = end.max(place.right());
+    }
+    end
 }
 
 /// Returns a short time to a tenth of a second: a receipt is mostly there at once.
@@ -68,12 +118,21 @@ fn receipt<'s>(scene: &Scene<'s>, sent: &Sent) -> (&'s str, String, Role) {
     }
 }
 
-fn sources(scene: &Scene<'_>) -> (String, Role) {
+/// Returns what is wrong with the sources, in so many cells or a few more: where it is cut, which key shows all of it.
+fn sources(scene: &Scene<'_>, room: usize) -> (String, Role) {
+    /// The sources are worth so much of a line that says something else too.
+    const LEAST: usize = 70;
     if !scene.ui.is_loaded {
         return ("reading…".into(), Role::Faint);
     }
+    let room = room.max(LEAST);
     match troubles(scene.model).into_iter().next() {
-        Some(trouble) => (super::text::fit(&trouble, 70), Role::Warn),
+        Some(trouble) if width(&trouble) <= room => (trouble, Role::Warn),
+        Some(trouble) => {
+            let key = scene.keys.hint(Action::ViewOverview).filter(|_| scene.ui.view != View::Overview);
+            let all = key.map(|key| format!(" ({key} shows all)")).unwrap_or_default();
+            (format!("{}{all}", fit(&trouble, room.saturating_sub(width(&all)))), Role::Warn)
+        }
         None => (format!("store ok · {} nodes", scene.model.len()), Role::Faint),
     }
 }
@@ -262,35 +321,45 @@ fn pending(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
     }
 }
 
-/// Draws what was said in passing, the latest two: on the line of the receipts where that is free, and on the
-/// frame above it, but never over what the frame says.
+/// Draws what was said in passing, the latest two: on the line of the receipts where that is free, and on the frame
+/// above it, but never over what the frame says. The newest word to the person wins: that something cannot be done
+/// takes the line from a receipt that is older, and is read in full.
 pub fn toasts(line: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
-    let above = line.y.checked_sub(1).filter(|y| *y > 0);
-    let above = above.map(|y| on_frame(Rect { y, height: 1, ..line }, buf, scene));
-    let is_free = line.height > 0 && scene.ui.outbox.foremost().is_none();
-    let mut places = Vec::from_iter(is_free.then_some(line));
-    places.extend(above.filter(|place| place.width >= NARROWEST));
     let mut toasts = scene.ui.toasts.iter().rev();
-    if let Some(newest) = toasts.next() {
-        let fits = |place: &Rect| width(&newest.text) + 2 <= usize::from(place.width);
-        let at = places.iter().position(fits);
-        // What says why something cannot be done is read in full: it covers the line rather than be cut.
-        let place =
-            at.map_or_else(|| Some(line).filter(|line| line.height > 0), |at| Some(places.remove(at)));
-        let place = place.or_else(|| places.pop());
-        if let Some(place) = place {
-            let end = draw_toast(place, buf, scene, newest);
-            if place.y == line.y {
-                make_way(Rect { x: end, width: line.right().saturating_sub(end), ..line }, buf, scene);
-            }
+    let Some(newest) = toasts.next() else { return };
+    let above = line.y.checked_sub(1).filter(|y| *y > 0);
+    let frame = |buf: &Buffer| {
+        let place = above.map(|y| on_frame(Rect { y, height: 1, ..line }, buf, scene));
+        place.filter(|place| place.width >= NARROWEST)
+    };
+    let fits = |place: &Rect, text: &str| width(text) + 2 <= usize::from(place.width);
+    let receipt = scene.ui.outbox.foremost();
+    let is_latest = newest.is_error && receipt.is_none_or(|sent| newest.at >= sent.changed());
+    let mut second = None;
+    if line.height > 0 && (receipt.is_none() || is_latest) {
+        let end = notice(line, buf, scene, &newest.text, tint(scene, newest));
+        make_way(Rect { x: end, width: line.right().saturating_sub(end), ..line }, buf, scene);
+        // What was there stands above it, where there is room.
+        let moved = said(scene).zip(frame(buf));
+        if let Some(((text, role), place)) = moved.filter(|((text, _), place)| fits(place, text)) {
+            let _ = notice(place, buf, scene, &text, scene.style(role));
+            return;
         }
-        if at.is_none() {
-            places.retain(|one| one.y != line.y);
-        }
+        second = toasts.next();
+    } else if let Some(place) = frame(buf).filter(|place| line.height == 0 || fits(place, &newest.text)) {
+        let text = fit(&newest.text, usize::from(place.width).saturating_sub(2));
+        let _ = notice(place, buf, scene, &text, tint(scene, newest));
+    } else if let Some(y) = above.filter(|_| line.height > 0) {
+        let _ = notice(Rect { y, height: 1, ..line }, buf, scene, &newest.text, tint(scene, newest));
     }
-    for (toast, place) in toasts.zip(places) {
-        let _ = draw_toast(place, buf, scene, toast);
+    if let Some((toast, place)) = second.zip(frame(buf)) {
+        let text = fit(&toast.text, usize::from(place.width).saturating_sub(2));
+        let _ = notice(place, buf, scene, &text, tint(scene, toast));
     }
+}
+
+fn tint(scene: &Scene<'_>, toast: &Toast) -> Style {
+    scene.style(if toast.is_error { Role::Error } else { Role::Info })
 }
 
 /// A frame with less room than this says nothing that could be read.
@@ -308,25 +377,13 @@ fn on_frame(line: Rect, buf: &Buffer, scene: &Scene<'_>) -> Rect {
 /// Where news covers the beginning of what is said of the sources, as much of that as there is room for stands beside
 /// it: half a word means nothing.
 fn make_way(beside: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
-    let (said, role) = sources(scene);
     let room = usize::from(beside.width.saturating_sub(3));
+    let (said, role) = sources(scene, room);
     if width(&said) <= room {
         return;
     }
     ratatui::widgets::Widget::render(ratatui::widgets::Clear, beside, buf);
     if room >= usize::from(NARROWEST) {
-        put(buf, beside, beside.x + 2, &super::text::fit(&said, room), scene.style(role));
+        put(buf, beside, beside.x + 2, &fit(&said, room), scene.style(role));
     }
-}
-
-/// Draws it; returns where it ends.
-fn draw_toast(place: Rect, buf: &mut Buffer, scene: &Scene<'_>, toast: &Toast) -> u16 {
-    let text = format!(" {} ", super::text::fit(&toast.text, usize::from(place.width).saturating_sub(2)));
-    let wide = u16::try_from(width(&text)).unwrap_or(u16::MAX).min(place.width);
-    let place = Rect { width: wide, ..place };
-    let role = if toast.is_error { Role::Error } else { Role::Info };
-    let style = scene.style(Role::Overlay).patch(scene.style(role));
-    ratatui::widgets::Widget::render(ratatui::widgets::Clear, place, buf);
-    put(buf, place, place.x, &text, style);
-    place.right()
 }

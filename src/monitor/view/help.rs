@@ -1,4 +1,4 @@
-//! The help: every action with its keys, made from the keymap, so that it cannot be wrong.
+//! The help: every action with its keys, made from the keymap, so that it cannot be wrong; then what the signs mean.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -8,6 +8,8 @@ use super::Scene;
 use super::dialog::overlay;
 use super::text::{fit, pad, put, put_line, span, width, wrap_line};
 use super::theme::Role;
+use super::tree::{DISAGREE, sign_of};
+use crate::model::status::WORDS;
 use crate::monitor::input::action::{Action, Group};
 use crate::monitor::input::keymap::Context;
 
@@ -65,6 +67,34 @@ pub fn lines(scene: &Scene<'_>, wide: usize) -> Vec<Line<'static>> {
                 lines.extend(below(scene, *action, &keys, wide));
             }
         }
+    }
+    lines.push(Line::default());
+    lines.extend(signs(scene, wide));
+    lines
+}
+
+/// The signs of the rows: each state has a shape, and what else may stand there says something.
+fn signs(scene: &Scene<'_>, wide: usize) -> Vec<Line<'static>> {
+    const MARKS: [(&str, &str); 9] = [
+        ("?", "somebody waits for you"),
+        (DISAGREE, "sources disagree about the state: the Why panel says who says what"),
+        ("●", "marked"),
+        ("…", "a command was sent, and is not confirmed yet"),
+        ("~", "an estimate"),
+        ("–", "not known"),
+        ("≥", "a lower bound: not all of it has a price"),
+        ("$?", "no price is known"),
+        ("›", "what stands before it is the project"),
+    ];
+    let states = WORDS.map(|(word, name)| (sign_of(scene, word), name));
+    let mut lines = vec![Line::from(span("Signs", scene.style(Role::Heading)))];
+    for (sign, says) in states.into_iter().chain(MARKS) {
+        let lead = format!("  {} ", pad(sign, 2));
+        let mut rest = wrap_line(says, wide.saturating_sub(width(&lead)).max(8)).into_iter();
+        let indent = " ".repeat(width(&lead));
+        let first = span(rest.next().unwrap_or_default(), scene.style(Role::Dim));
+        lines.push(Line::from(vec![span(lead, scene.style(Role::Text)), first]));
+        lines.extend(rest.map(|line| Line::from(span(format!("{indent}{line}"), scene.style(Role::Dim)))));
     }
     lines
 }

@@ -23,7 +23,8 @@ use crate::model::tree::Row;
 use crate::monitor::app::sent::SentState;
 use crate::monitor::app::stance::Stance;
 use crate::monitor::app::ui::{Drawn, Pane};
-use crate::report::measure::{UNKNOWN, cost, duration, spent_tokens};
+use crate::report::dissent;
+use crate::report::measure::{cost_within, duration, spent_tokens};
 use crate::report::text::symbol;
 
 /// The widths of the columns beside the title; 0 where there is no room for one.
@@ -118,12 +119,14 @@ fn draw_row(place: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &
     }
 }
 
-/// Draws which project a delegation is of, where there are several; returns where its title begins.
+/// Draws which project a tree is of, where there are several; returns where its title begins.
 fn draw_project(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, x: u16) -> u16 {
     /// A name takes no more than this part of the row.
     const PART: u16 = 3;
-    let Some(project) = scene.ui.project_of(scene.model, row.ix).filter(|_| row.depth == 0) else { return x };
-    let name = super::text::fit(&project.name, usize::from(area.width / PART));
+    let Some(name) = scene.ui.places.name_of(scene.model, row.ix).filter(|_| row.depth == 0) else {
+        return x;
+    };
+    let name = super::text::fit(name, usize::from(area.width / PART));
     let x = put(buf, area, x, &name, scene.style(Role::Accent));
     put(buf, area, x, scene.sign(" › ", " > "), scene.style(Role::Guide))
 }
@@ -162,7 +165,7 @@ fn says(scene: &Scene<'_>, ix: NodeIx, node: &Node) -> Option<(String, Role)> {
     node.last_action.as_deref().filter(|_| works).map(|action| (action.to_owned(), Role::Faint))
 }
 
-/// Draws guides, the fold's sign and the state's sign; returns where the title begins.
+/// Draws guides, the fold's sign, the state's sign and whether that is in dispute; returns where the title begins.
 fn draw_lead(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &Node) -> u16 {
     let guide = scene.style(Role::Guide);
     let mut x = area.x;
@@ -194,8 +197,14 @@ fn draw_lead(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &
     x = put(buf, area, x, " ", guide);
     let (sign, style) = sign(scene, row.ix, node);
     x = put(buf, area, x, sign, style);
+    if dissent::of(scene.model, node).next().is_some() {
+        x = put(buf, area, x, scene.sign(DISAGREE, "&"), scene.style(Role::Warn));
+    }
     put(buf, area, x, " ", guide)
 }
+
+/// Beside the sign of a state about which its sources disagree.
+pub const DISAGREE: &str = "≠";
 
 /// What works shows these one after another. No state that stands still has any of these shapes.
 const TURNS: [&str; 4] = ["◐", "◓", "◑", "◒"];
@@ -332,9 +341,8 @@ fn draw_columns(
     let spend = node.subtree_spend();
     if !spend.is_nothing() {
         put_column(buf, tokens, &spent_tokens(&spend), scene.style(Role::Tokens), Side::Right);
-        let text = cost(&spend);
         // Half a price is a wrong one.
-        let text = if width(&text) > usize::from(money.width) { UNKNOWN.to_owned() } else { text };
+        let text = cost_within(&spend, usize::from(money.width));
         put_column(buf, money, &text, scene.style(Role::Cost), Side::Right);
     }
 }
@@ -400,6 +408,14 @@ mod tests {
             [Stance::Works, Stance::Asks, Stance::WaitsForYou, Stance::Silent, Stance::Overdue, Stance::Idle];
         for stance in still.into_iter().chain(others) {
             assert!(width(stance.short()) <= usize::from(column), "{}", stance.short());
+        }
+    }
+
+    #[test]
+    fn every_column_of_numbers_holds_the_widest() {
+        for columns in (0..400).map(Columns::of) {
+            let least = [(columns.time, 6), (columns.tokens, 6), (columns.cost, 6), (columns.count, 5)];
+            assert!(least.into_iter().all(|(cells, least)| cells == 0 || cells >= least), "{columns:?}");
         }
     }
 

@@ -99,7 +99,7 @@ pub fn look(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 fn search(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
     let Some(running) = ui.search.as_mut() else { return Vec::new() };
     let wanted = running.wanted();
-    let Some(found) = running.look(cx.model, SLICE) else { return Vec::new() };
+    let Some(found) = running.look(cx.model, &ui.places, SLICE) else { return Vec::new() };
     ui.search = None;
     let (is_empty, text) = (ui.found.trim().is_empty(), ui.found.clone());
     let prompt = match ui.layers.last_mut() {

@@ -16,6 +16,7 @@ use crate::monitor::app::needs::Need;
 use crate::monitor::app::overview::Overview;
 use crate::monitor::app::stance::Stance;
 use crate::monitor::app::ui::{Layer, Pane, Tab, Ui, View};
+use crate::monitor::view::panel::silence;
 
 /// Shows another view.
 pub fn view(ui: &mut Ui, cx: Ctx<'_>, view: View) -> Vec<Effect> {
@@ -179,6 +180,9 @@ pub fn why(ui: &mut Ui, cx: Ctx<'_>) -> Vec<Effect> {
 
 /// What the model alone can say.
 fn what_it_does(ui: &Ui, (ix, node): (NodeIx, &Node), cx: Ctx<'_>) -> Vec<Note> {
+    if let Some(notes) = why_silent(ui, (ix, node), cx) {
+        return notes;
+    }
     let since = node.clocks.since.map(|since| crate::report::measure::duration(cx.now.since(since)));
     let mut text = format!("It {}", stands(ui.stances.of(ix, node)));
     if let Some(since) = since {
@@ -195,6 +199,20 @@ fn what_it_does(ui: &Ui, (ix, node): (NodeIx, &Node), cx: Ctx<'_>) -> Vec<Note> 
     notes.extend(asked.map(|asked| Note::new(Tone::Warn, format!("It asks: {}", clean::lines(asked)))));
     notes.extend(comes_after(ui, node, cx).map(|text| Note::new(Tone::Dim, text)));
     notes
+}
+
+/// Of what is silent itself: since when, what it did last, and what is known of its process.
+fn why_silent(ui: &Ui, (ix, node): (NodeIx, &Node), cx: Ctx<'_>) -> Option<Vec<Note>> {
+    if ui.stances.of(ix, node) != Stance::Silent {
+        return None;
+    }
+    let log = silence::log_of(&ui.log, node);
+    let found = silence::explain(cx.model, &ui.stances, node, log, cx.now)?;
+    let mut notes = vec![Note::new(Tone::Plain, format!("It is silent: {}.", found.words()))];
+    let last = node.last_action.as_deref().map(|action| format!("The last that it did: {action}"));
+    notes.extend(last.map(|last| Note::new(Tone::Dim, sentence(&last))));
+    notes.extend(node.status.why().map(|why| Note::new(Tone::Dim, why.to_owned())));
+    Some(notes)
 }
 
 /// Says which steps a node that has not begun comes after, and what those do that are not over.

@@ -14,7 +14,7 @@ use crate::monitor::view::Scene;
 use crate::monitor::view::text::{Side, span, wrap};
 use crate::monitor::view::theme::Role;
 use crate::monitor::view::tree::sign_of;
-use crate::report::measure::{UNKNOWN, cost, duration, moment, spent_tokens};
+use crate::report::measure::{UNKNOWN, cost_within, duration, moment, spent_tokens};
 
 const COLUMNS: [Column; 9] = [
     Column::fixed("ended", 11, Side::Left, 50),
@@ -25,8 +25,10 @@ const COLUMNS: [Column; 9] = [
     Column::fixed("steps", 5, Side::Right, 64),
     Column::fixed("took", 7, Side::Right, 44),
     Column::fixed("tokens", 7, Side::Right, 72),
-    Column::fixed("cost", 8, Side::Right, 72),
+    Column::fixed("cost", COST, Side::Right, 72),
 ];
+/// Most prices in full, and `no price`.
+const COST: u16 = 8;
 
 /// Draws it; returns whether it counts by itself.
 pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn) -> bool {
@@ -85,7 +87,7 @@ fn draw_row(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, entry: &PastEntry) {
         (if entry.steps == 0 { UNKNOWN.into() } else { entry.steps.to_string() }, Role::Dim),
         (took(entry), Role::Dim),
         (spent_tokens(&entry.spend), Role::Tokens),
-        (cost(&entry.spend), Role::Cost),
+        (cost_within(&entry.spend, usize::from(COST)), Role::Cost),
     ];
     cells(row, buf, scene, &COLUMNS, &shown);
 }

@@ -148,8 +148,8 @@ fn draw_row(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, (need, ix): (Need, N
     let marked = if scene.ui.tree.marked.contains(&ix) { scene.sign("●", "*") } else { " " };
     let role = role_of(need);
     let mut of = root_of(scene.model, ix).map(label).unwrap_or_default();
-    if let Some(project) = scene.ui.project_of(scene.model, ix) {
-        of = if of.is_empty() { project.name.clone() } else { format!("{}: {of}", project.name) };
+    if let Some(project) = scene.ui.places.name_of(scene.model, ix) {
+        of = if of.is_empty() { project.to_owned() } else { format!("{project}: {of}") };
     }
     let waits = since(node, need).map_or_else(|| UNKNOWN.into(), |since| duration(scene.now.since(since)));
     let row_cells = [
@@ -231,7 +231,7 @@ fn of_budget(node: &Node) -> Option<String> {
 fn draw_detail(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, (need, ix): (Need, NodeIx), node: &Node) {
     let mut path: Vec<String> =
         scene.model.ancestors(ix).filter_map(|above| scene.model.get(above)).map(label).collect();
-    path.extend(scene.ui.project_of(scene.model, ix).map(|project| project.name.clone()));
+    path.extend(scene.ui.places.name_of(scene.model, ix).map(str::to_owned));
     path.reverse();
     path.push(label(node));
     let arrow = scene.sign(" › ", " > ");

@@ -14,7 +14,7 @@ use crate::monitor::view::text::{fit, pad, span, width, wrap};
 use crate::monitor::view::theme::Role;
 use crate::monitor::view::tree::{label, sign};
 use crate::monitor::view::{Scene, pace};
-use crate::report::measure::{UNKNOWN, cost, duration, spent_tokens, tokens};
+use crate::report::measure::{UNKNOWN, cost, cost_within, duration, spent_tokens, tokens};
 
 /// From this width on the two tables stand side by side.
 const BESIDE: usize = 96;
@@ -163,7 +163,8 @@ fn burn(scene: &Scene<'_>, wide: usize) -> Line<'static> {
 
 /// A table of shares: name, runs, success, tokens, cost.
 fn table(scene: &Scene<'_>, title: &str, shares: &[Share], wide: usize) -> Vec<Line<'static>> {
-    const NUMBERS: [(&str, usize); 4] = [("runs", 5), ("ok", 5), ("tokens", 8), ("cost", 9)];
+    const COST: usize = 9;
+    const NUMBERS: [(&str, usize); 4] = [("runs", 5), ("ok", 5), ("tokens", 8), ("cost", COST)];
     let numbers: usize = NUMBERS.iter().map(|(_, cells)| cells + 1).sum();
     let name = wide.saturating_sub(numbers).clamp(8, 36);
     let right = |text: &str, cells: usize| {
@@ -180,7 +181,8 @@ fn table(scene: &Scene<'_>, title: &str, shares: &[Share], wide: usize) -> Vec<L
         let ok = success(share.done, share.failed);
         let ok = ok.map_or_else(|| UNKNOWN.to_owned(), |percent| format!("{percent}%"));
         let shown = share.name.as_deref().unwrap_or("not told");
-        let values = [share.runs.to_string(), ok, spent_tokens(&share.spend), cost(&share.spend)];
+        let values =
+            [share.runs.to_string(), ok, spent_tokens(&share.spend), cost_within(&share.spend, COST)];
         let roles = [Role::Text, Role::Text, Role::Tokens, Role::Cost];
         let mut spans = vec![span(pad(&fit(shown, name), name), scene.style(Role::Text))];
         for ((value, (_, cells)), role) in values.iter().zip(NUMBERS).zip(roles) {

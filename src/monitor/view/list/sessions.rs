@@ -7,10 +7,10 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 
 use super::{Column, cells, keys, names, parts, places, put_lines, say, window};
+use crate::model::NodeIx;
 use crate::model::key::NodeKey;
 use crate::model::node::{Attempt, Node};
 use crate::model::text as clean;
-use crate::model::{Model, NodeIx};
 use crate::monitor::app::sessions::is_overdue;
 use crate::monitor::app::stance::Stance;
 use crate::monitor::app::ui::{Drawn, View};
@@ -30,7 +30,7 @@ const COLUMNS: [Column; 9] = [
     Column::fixed("pid", 7, Side::Right, 72),
     Column::fixed("depth", 5, Side::Right, 136),
     Column::fixed("started", 11, Side::Right, 88),
-    Column::fixed("time left", 10, Side::Right, 0),
+    Column::fixed("time left", 11, Side::Right, 0),
     Column::wide("works on", 10, 3, 46),
 ];
 
@@ -103,11 +103,13 @@ fn left(scene: &Scene<'_>, node: &Node) -> (String, Role) {
     (duration(left), if left < SOON { Role::Warn } else { Role::Text })
 }
 
-/// Returns the way to a node, from the top; where it is too long its first parts go.
-fn path(model: &Model, ix: NodeIx, arrow: &str, room: usize) -> String {
+/// Returns the way to a node, from its project where there are several; where it is too long its first parts go.
+fn path(scene: &Scene<'_>, ix: NodeIx, room: usize) -> String {
+    let (model, arrow) = (scene.model, scene.sign(" › ", " > "));
     let mut path = model.get(ix).map(label).unwrap_or_default();
-    for above in model.ancestors(ix).filter_map(|above| model.get(above)) {
-        let longer = format!("{}{arrow}{path}", label(above));
+    let above = model.ancestors(ix).filter_map(|above| model.get(above)).map(label);
+    for above in above.chain(scene.ui.places.name_of(model, ix).map(str::to_owned)) {
+        let longer = format!("{above}{arrow}{path}");
         if width(&longer) > room {
             let cut = format!("…{arrow}{path}");
             return if width(&cut) > room { path } else { cut };
@@ -134,7 +136,7 @@ fn draw_row(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, ix: NodeIx, node: &N
         (depth.to_string(), Role::Dim),
         (started.map_or_else(|| UNKNOWN.into(), |at| moment(at, scene.now)), Role::Dim),
         left(scene, node),
-        (path(scene.model, ix, scene.sign(" › ", " > "), room), Role::Text),
+        (path(scene, ix, room), Role::Text),
     ];
     cells(row, buf, scene, &COLUMNS, &shown);
 }
@@ -151,10 +153,7 @@ fn draw_detail(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, ix: NodeIx, node
         .collect();
     let pid = run.and_then(|run| run.pid).map_or_else(|| UNKNOWN.to_owned(), |pid| pid.to_string());
     let mut lines = vec![
-        Line::from(span(
-            path(scene.model, ix, scene.sign(" › ", " > "), usize::from(area.width)),
-            scene.style(Role::Title),
-        )),
+        Line::from(span(path(scene, ix, usize::from(area.width)), scene.style(Role::Title))),
         Line::from(span(format!("{}  process {pid}  attempt {}", session_id(node), node.attempt), dim)),
         Line::from(span(moments.join("  "), dim)),
     ];

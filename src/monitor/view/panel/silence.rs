@@ -11,8 +11,7 @@ use crate::model::{Model, NodeIx};
 use crate::monitor::app::log::{Log, What};
 use crate::monitor::app::stance::{Stance, Stances};
 use crate::monitor::view::theme::Role;
-use crate::report::measure::duration;
-use crate::report::stale::process;
+use crate::report::measure::{duration, moment};
 use crate::report::text::title;
 
 /// Shorter silences need no explanation: agents think.
@@ -48,11 +47,12 @@ pub enum Silence {
     Thinking {
         span: Option<Duration>,
     },
-    /// Nothing was heard for this long; the tool that did not answer, and whether its process lives, where anybody looked.
+    /// Nothing was heard since then, for this long; the tool that has not answered, and what is known of a process.
     NoSign {
+        since: String,
         span: Duration,
         tool: Option<String>,
-        is_alive: Option<bool>,
+        process: Process,
     },
     /// It gave a sign a moment ago.
     Works {
@@ -60,6 +60,27 @@ pub enum Silence {
     },
     /// It runs, and nobody ever told more.
     Unheard,
+}
+
+/// What is known of the process of a node that is not known to be gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Process {
+    /// The system shows it; by its number, where that is known.
+    Alive(Option<u32>),
+    /// It was begun with this number, and nobody looked whether it lives.
+    Begun(u32),
+    Unknown,
+}
+
+impl Process {
+    fn words(self) -> String {
+        match self {
+            Self::Alive(Some(pid)) => format!("its process {pid} is alive"),
+            Self::Alive(None) => "its process is alive".into(),
+            Self::Begun(pid) => format!("whether its process {pid} lives is not known"),
+            Self::Unknown => "no process of it is known".into(),
+        }
+    }
 }
 
 impl Silence {
@@ -84,9 +105,10 @@ impl Silence {
             Self::RateLimited { until: None } => "rate-limited".into(),
             Self::InTool { name, span } => format!("in tool {name}{}", long(span)),
             Self::Thinking { span } => format!("thinking{}", long(span)),
-            Self::NoSign { span, tool, is_alive } => {
-                let tool = tool.as_ref().map_or_else(String::new, |name| format!(" in tool {name}"));
-                format!("no sign for {}{tool} ({})", duration(*span), process(*is_alive))
+            Self::NoSign { since, span, tool, process } => {
+                let tool = tool.as_ref().map(|tool| format!("tool {tool} has not answered; "));
+                let (span, tool) = (duration(*span), tool.unwrap_or_default());
+                format!("no sign since {since}, for {span}; {tool}{}", process.words())
             }
             Self::Works { ago } => format!("working, last sign {} ago", duration(*ago)),
             Self::Unheard => "running, nothing more is known".into(),
@@ -117,18 +139,20 @@ pub fn explain(
 ) -> Option<Silence> {
     let Status::Running { trouble, .. } = &node.status else { return None };
     let is_silent = matches!(trouble, Some(Trouble::Silent { .. }));
-    let span = node.clocks.last_sign.map(|sign| now.since(sign));
+    let no_sign = |sign: Stamp| Silence::NoSign {
+        since: moment(sign, now),
+        span: now.since(sign),
+        tool: log.and_then(unanswered),
+        process: process(model, node),
+    };
     asks(node)
         .or_else(|| child(model, stances, node))
         .or_else(|| gone(model, node))
         .or_else(|| limited(node))
-        .or_else(|| log.filter(|_| !is_silent).and_then(|log| last_heard(log, now)))
-        .or_else(|| match span {
-            Some(span) if is_silent || span >= SHORT => {
-                let tool = log.and_then(open_tool);
-                Some(Silence::NoSign { span, tool, is_alive: is_alive(model, node) })
-            }
-            Some(ago) => Some(Silence::Works { ago }),
+        .or_else(|| log.and_then(|log| last_heard(log, is_silent, now)))
+        .or_else(|| match node.clocks.last_sign {
+            Some(sign) if is_silent || now.since(sign) >= SHORT => Some(no_sign(sign)),
+            Some(sign) => Some(Silence::Works { ago: now.since(sign) }),
             None => Some(Silence::Unheard),
         })
 }
@@ -218,9 +242,14 @@ fn gone(model: &Model, node: &Node) -> Option<Silence> {
 
 /// Returns whether its process lives, as the system showed it.
 fn is_alive(model: &Model, node: &Node) -> Option<bool> {
-    let is_system = |source| model.source(source).is_some_and(|source| source.kind == SourceKind::Process);
-    let seen = || node.claims.iter().find(|claim| is_system(claim.source));
-    model.lives(node).or_else(|| seen().map(|claim| !claim.status.is_ended()))
+    if let Some(process) = node.more().and_then(|more| more.running.as_ref()) {
+        return Some(process.is_alive);
+    }
+    let seen = node
+        .claims
+        .iter()
+        .find(|claim| model.source(claim.source).is_some_and(|source| source.kind == SourceKind::Process))?;
+    Some(!seen.status.is_ended())
 }
 
 /// Returns that its provider makes it wait, where its last words say so.
@@ -247,9 +276,36 @@ fn time_in(text: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Returns what the last line of the log tells: a tool without its answer, or a thought.
-fn last_heard(log: &Log, now: Stamp) -> Option<Silence> {
-    let last = log.entries.back()?;
+/// Returns what is known of its process, where it is not known to be gone.
+fn process(model: &Model, node: &Node) -> Process {
+    let begun = node.attempts.iter().rev().find(|attempt| attempt.attempt == node.attempt);
+    let begun = begun.and_then(|attempt| attempt.pid);
+    let seen = node.more().and_then(|more| more.running.as_ref()).map(|process| process.pid);
+    match (is_alive(model, node), begun) {
+        (Some(true), _) => Process::Alive(seen.or(begun)),
+        (_, Some(pid)) => Process::Begun(pid),
+        (_, None) => Process::Unknown,
+    }
+}
+
+/// Returns the tool that was called last, where it has not answered.
+fn unanswered(log: &Log) -> Option<String> {
+    match &log.entries.back()?.what {
+        What::Tool { name, answer: None, .. } => Some(name.clone()),
+        What::Tool { .. }
+        | What::Thought(_)
+        | What::Answer { .. }
+        | What::Output(_)
+        | What::Question(_)
+        | What::Result { .. }
+        | What::Ended { .. } => None,
+    }
+}
+
+/// Returns what the last line of the log tells of one that is not silent: a tool without its answer, or a thought.
+/// What was silent for too long is not taken to work because its last words were a call.
+fn last_heard(log: &Log, is_silent: bool, now: Stamp) -> Option<Silence> {
+    let last = log.entries.back().filter(|_| !is_silent)?;
     let span = last.at.map(|at| now.since(at));
     match &last.what {
         What::Tool { name, answer: None, .. } => Some(Silence::InTool { name: name.clone(), span }),
@@ -260,10 +316,4 @@ fn last_heard(log: &Log, now: Stamp) -> Option<Silence> {
         | What::Result { .. }
         | What::Ended { .. } => None,
     }
-}
-
-/// Returns the tool that did not answer, if that is the last that was heard.
-fn open_tool(log: &Log) -> Option<String> {
-    let What::Tool { name, answer: None, .. } = &log.entries.back()?.what else { return None };
-    Some(name.clone())
 }

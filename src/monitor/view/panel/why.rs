@@ -18,7 +18,9 @@ use crate::monitor::input::action::Action;
 use crate::monitor::view::text::{pad, span, width as cells};
 use crate::monitor::view::theme::Role;
 use crate::monitor::view::{Scene, pace, tree};
+use crate::report::dissent;
 use crate::report::measure::{UNKNOWN, duration};
+use crate::report::place::{folder_of, written};
 use crate::report::text::title;
 
 /// Returns the lines of this tab.
@@ -292,9 +294,23 @@ fn undecided(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, ix: NodeIx, node
 /// What it does now, or waits for.
 fn now(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, ix: NodeIx, node: &Node, width: usize) {
     section(lines, scene, "Now");
+    // Of one project the first line has the name: what works in another folder says so.
+    let is_apart = |node: &Node| node.more().is_some_and(|more| more.workspace.is_some());
+    if let Some(folder) = folder_of(scene.model, ix).filter(|_| scene.ui.places.are_many || is_apart(node)) {
+        lines.extend(field(
+            scene,
+            "in",
+            &written(folder, scene.ui.places.home.as_deref()),
+            width,
+            Role::Text,
+        ));
+    }
     let stance = scene.ui.stances.of(ix, node);
     let state = format!("{}{}", stance.word(), since(node, stance, scene.now));
     lines.extend(field(scene, "state", &state, width, tree::role_of(stance)));
+    for other in dissent::of(scene.model, node) {
+        lines.extend(field(scene, "disputed", &other.words(), width, Role::Warn));
+    }
     let log = silence::log_of(&scene.ui.log, node);
     if let Some(silence) = silence::explain(scene.model, &scene.ui.stances, node, log, scene.now) {
         lines.extend(field(scene, "doing", &silence.words(), width, silence.role()));
