@@ -84,7 +84,12 @@ fn a_tool_that_did_not_answer_for_too_long_is_no_proof_that_it_works() {
     deck.advance(600);
     assert_eq!(words(&deck).as_deref(), Some("in tool Bash for 10s"));
     deck.advance(950);
-    assert_eq!(words(&deck).as_deref(), Some("no sign for 6m00s in tool Bash (process unknown)"));
+    assert_eq!(
+        words(&deck).as_deref(),
+        Some(
+            "no sign since 03:43:10, for 6m00s; tool Bash has not answered; whether its process 4102 lives is not known"
+        )
+    );
 }
 
 #[test]
