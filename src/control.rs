@@ -313,21 +313,26 @@ fn unreached(model: &Model, ix: NodeIx, what: Control) -> Option<String> {
     if let Some(pid) = model.ancestors(ix).find_map(|above| lives(model.get(above)?)) {
         return Some(format!("It works inside process {pid}: act on the session above it."));
     }
-    let process = no_process(model, node);
     if is_gone(model, node) {
-        return Some(format!("It is {word}: {process}."));
+        return Some(format!("It is {word}: {}.", no_process(model, node)));
     }
+    let sign = no_sign(node);
     Some(format!(
-        "It is {word}: {process}, and no hook of it was heard. `quarterdeck init` sets the hook up."
+        "It is {word}: no process and no hook of it is known{sign}. `quarterdeck init` sets the hook up."
     ))
 }
 
 /// Says that no process works on a node, and since when nothing was heard of it.
 fn no_process(model: &Model, node: &Node) -> String {
     let process = if is_gone(model, node) { "its process is gone" } else { "no process of it is known" };
-    let is_over = node.status.is_ended();
-    let sign = node.clocks.last_sign.filter(|_| !is_over).map(|at| format!(", no sign since {at}"));
-    format!("{process}{}", sign.unwrap_or_default())
+    format!("{process}{}", no_sign(node))
+}
+
+/// Says since when nothing was heard of what is not over; to the second, since a line on screen is short.
+fn no_sign(node: &Node) -> String {
+    let sign = node.clocks.last_sign.filter(|_| !node.status.is_ended()).map(|at| at.to_string());
+    let whole = sign.as_deref().map(|at| at.split_once('.').map_or(at, |(whole, _)| whole));
+    whole.map_or_else(String::new, |at| format!(", no sign since {}Z", at.trim_end_matches('Z')))
 }
 
 /// Returns the target of an agent inside a session of ours: it can be ended alone, and nothing else.
@@ -521,8 +526,9 @@ mod tests {
         );
     }
 
-    /// A session of Claude with a process, as the system shows it, that a hook was heard of or not.
-    fn session(is_foreground: bool, is_stopped: bool, is_hooked: bool, is_held: bool) -> (Model, NodeIx) {
+    /// A session of Claude with a process, which may be `foreground` or `stopped`; a hook was heard of it (`hooked`), and
+    /// holds it (`held`).
+    fn session(is: &[&str]) -> (Model, NodeIx) {
         use crate::model::event::payload::HookRecorded;
         use crate::model::fact::{Fact, NodeFact, SourceFact, StatusReport};
         use crate::model::node::Running;
@@ -535,14 +541,20 @@ mod tests {
         let key = NodeKey::CliSession("claude".into(), "s1".into());
         let at = Some(Stamp::from_millis(1_790_000_000_000));
         let of = |word: &str| NodeFact::Status(StatusReport::of(Field::Session, word.to_owned()));
+        let is_foreground = is.contains(&"foreground");
         let running =
             Running { pid: 4711, start: 9, command: "claude".into(), is_foreground, is_alive: true };
         facts.push(Fact::node(claude, at, key.clone(), NodeFact::Seen(NodeKind::Session)));
         facts.push(Fact::node(claude, at, key.clone(), of("running")));
-        facts.push(Fact::node(system, at, key.clone(), of(if is_stopped { "paused" } else { "running" })));
+        facts.push(Fact::node(
+            system,
+            at,
+            key.clone(),
+            of(if is.contains(&"stopped") { "paused" } else { "running" }),
+        ));
         facts.push(Fact::node(system, at, key.clone(), NodeFact::Runs(Box::new(running))));
-        let records = [("session-started", is_hooked), ("held", is_held)];
-        for (kind, _) in records.into_iter().filter(|(_, is_so)| *is_so) {
+        let records = [("hooked", "session-started"), ("held", "held")];
+        for (_, kind) in records.into_iter().filter(|(so, _)| is.contains(so)) {
             let record =
                 HookRecorded { kind: kind.into(), session: "s1".into(), at, ..HookRecorded::default() };
             crate::source::hooked::facts(&record, hook, None, crate::model::id::Seq(0), &mut facts);
@@ -561,16 +573,16 @@ mod tests {
             Ok(Channel::Engine(_)) => "engine",
             Err(_) => "nothing",
         };
-        let behind = session(false, false, true, false);
+        let behind = session(&["hooked"]);
         assert_eq!(["signal", "signal"], [Control::Pause, Control::Cancel].map(|what| by(&behind, what)));
-        let in_front = session(true, false, true, false);
+        let in_front = session(&["foreground", "hooked"]);
         assert_eq!(["hook", "signal"], [Control::Pause, Control::Cancel].map(|what| by(&in_front, what)));
-        let unheard = session(true, false, false, false);
+        let unheard = session(&["foreground"]);
         assert_eq!(by(&unheard, Control::Pause), "nothing");
         // Who is held by a hook has a process that works: a signal would not let it go.
-        assert_eq!(by(&session(true, false, true, true), Control::Resume), "hook");
-        assert_eq!(by(&session(false, true, true, false), Control::Resume), "signal");
-        assert_eq!(by(&session(false, true, true, false), Control::Pause), "nothing");
+        assert_eq!(by(&session(&["foreground", "hooked", "held"]), Control::Resume), "hook");
+        assert_eq!(by(&session(&["stopped", "hooked"]), Control::Resume), "signal");
+        assert_eq!(by(&session(&["stopped", "hooked"]), Control::Pause), "nothing");
     }
 
     #[test]
@@ -578,7 +590,7 @@ mod tests {
         use crate::model::fact::{Fact, NodeFact, StatusReport};
         use crate::model::words::Field;
         let refused = |fact: NodeFact, what| {
-            let (mut model, ix) = session(false, false, true, false);
+            let (mut model, ix) = session(&["hooked"]);
             let running = model.get(ix).and_then(|node| node.more()?.running.clone()).unwrap();
             let gone = crate::model::node::Running { is_alive: false, ..*running };
             let key = NodeKey::CliSession("claude".into(), "s1".into());
@@ -590,7 +602,7 @@ mod tests {
         let over = NodeFact::Status(StatusReport::of(Field::Session, "completed"));
         assert_eq!(refused(over, Control::Cancel), "It is over (done), and no process of it is known.");
         let silent = || NodeFact::Seen(NodeKind::Session);
-        let sign = "no sign since 2026-09-21T14:13:20.000Z";
+        let sign = "no sign since 2026-09-21T14:13:20Z";
         assert_eq!(refused(silent(), Control::Pause), format!("It is running: its process is gone, {sign}."));
         assert_eq!(
             refused(silent(), Control::Retry),

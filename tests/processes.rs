@@ -1,7 +1,7 @@
 //! The agents that run on this machine, as the system shows them: found, matched to their sessions, and let go.
 
 #![cfg(target_os = "linux")]
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -467,6 +467,11 @@ fn a_command_signals_the_process_of_a_session_as_the_dashboard_does() {
     };
     let life = || tree::look(pid).map(|seen| seen.life);
     let on = format!("claude:{THREAD}");
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while tree::below(&[pid]).len() < 2 {
+        assert!(std::time::Instant::now() < deadline, "both are started");
+        std::thread::yield_now();
+    }
     // It names the process; without an answer it touches none.
     let (code, said) = run(&["cancel", &on, "--preview"]);
     assert!(code == Some(0) && said.contains(&format!("cancel would end process {pid} (claude ")), "{said}");

@@ -169,14 +169,14 @@ impl One<'_> {
             told(target, kind, &with(&json!({ "channel": "hook" }), state, json!({ "proof": proof })))
         };
         let id = CommandId::from(format!("cmd-{}", ask::random()));
-        let Some(want) = hold::wanted(kind) else {
+        let Some(wanted) = hold::wanted(kind) else {
             return if self.release()? {
                 say("confirmed", "its hook lets it go on")
             } else {
                 refused(target, kind, "Nothing was left for its hook: it does not hold it.")
             };
         };
-        let order = Order { want, reason, command_id: Some(id.clone()) };
+        let order = Order { want: wanted, reason, command_id: Some(id.clone()) };
         let live = wait.map(|wait| (wait, ask::Live::with_hooks(folder)));
         leave(folder, held, Some(order))?;
         let Some((wait, live)) = live else {

@@ -24,7 +24,7 @@ type Said = (Option<Stamp>, Entry);
 pub(super) enum Whose {
     /// An engine's after all: this is its step, as a person would type it.
     Engine(String),
-    Native(Log),
+    Native(Box<Log>),
 }
 
 /// The log of a session, and how far it was read.
@@ -51,7 +51,7 @@ pub(super) fn find(place: &Place, on: &str) -> Result<Whose, Box<dyn std::error:
         why(format!("{on} is run by no engine, and the files of its own tool that would tell are not there."))
     })?;
     let tail = if let Transcript::File(path, _) = &transcript { Some(Tail::new(path.clone())) } else { None };
-    Ok(Whose::Native(Log { transcript, tail, is_over: node.status.is_ended() }))
+    Ok(Whose::Native(Box::new(Log { transcript, tail, is_over: node.status.is_ended() })))
 }
 
 impl Log {
