@@ -1,7 +1,7 @@
 //! The line mode, for screen readers and pipes: what changes is announced, one line each, in plain text.
 //!
 //! ```text
-//! 12:04:31 3 delegations: 2 running, 1 failed. 1 needs you.
+//! 12:04:31 3 delegations: 2 running, 1 failed; 2 sessions: 1 running, 1 idle. 1 needs you.
 //! 12:04:35 del-7f3k/st-2 Fix links: running → failed: 3 tests fail
 //! 12:04:36 del-7f3k/st-3 Push it: asks: Run `git push`?
 //! ```
@@ -14,6 +14,7 @@ use super::app::needs::Need;
 use super::app::stance::{Stance, word_of};
 use crate::model::command::{Receipt, ReceiptState};
 use crate::model::delta::Delta;
+use crate::model::fact::Fact;
 use crate::model::id::{CommandId, QuestionId};
 use crate::model::node::{Node, NodeKind};
 use crate::model::status::{StatusWord, WORDS};
@@ -35,17 +36,35 @@ pub struct Announcer {
 }
 
 impl Announcer {
+    /// Takes facts in, and what the time makes of them: what was silent before it was heard of never ran here.
+    pub fn hear(
+        &mut self,
+        model: &mut Model,
+        facts: impl IntoIterator<Item = Fact>,
+        now: Stamp,
+    ) -> Vec<String> {
+        let mut delta = model.apply_all(facts);
+        let later = model.advance(now);
+        delta.changed.extend(later.changed);
+        delta.around |= later.around;
+        self.announce(model, &delta, now)
+    }
+
     /// Takes what is there as known; returns the line that sums it up, and what needs somebody.
     pub fn begin(&mut self, model: &Model, now: Stamp) -> Vec<String> {
         self.has_begun = true;
-        let mut tally: HashMap<&'static str, usize> = HashMap::new();
-        let (mut delegations, mut waiting) = (0, Vec::new());
+        let (mut delegations, mut sessions) = (Tally::default(), Tally::default());
+        let mut waiting = Vec::new();
         for (ix, node) in model.nodes() {
-            self.words.insert(ix, word_of(&node.status));
+            self.words.insert(ix, word(node));
             self.asked.extend(questions(node).map(|question| question.question_id.clone()));
-            delegations += usize::from(node.kind == NodeKind::Delegation);
-            if node.kind == NodeKind::Delegation {
-                *tally.entry(word_of(&node.status)).or_default() += 1;
+            match node.kind {
+                NodeKind::Delegation => *delegations.entry(word(node)).or_default() += 1,
+                // One below something else is counted with that.
+                NodeKind::Session if node.parent().is_none() => {
+                    *sessions.entry(word(node)).or_default() += 1;
+                }
+                NodeKind::Session | NodeKind::Subtask | NodeKind::Agent | NodeKind::Group => {}
             }
             waiting.extend(Need::of(model, node).map(|need| (need, ix)));
         }
@@ -55,7 +74,7 @@ impl Announcer {
         waiting.sort_unstable();
         // First what is not known: without it the summary would say that all is well.
         let mut lines = self.sources(model);
-        lines.push(summary(delegations, &tally, waiting.len(), lines.is_empty()));
+        lines.push(summary(&delegations, &sessions, waiting.len(), lines.is_empty()));
         lines.extend(waiting.into_iter().filter_map(|(need, ix)| {
             let node = model.get(ix)?;
             let why = reason(node).map(|why| format!(": {why}")).unwrap_or_default();
@@ -89,7 +108,7 @@ impl Announcer {
     }
 
     fn transition(&mut self, ix: NodeIx, node: &Node) -> Option<String> {
-        let word = word_of(&node.status);
+        let word = word(node);
         let before = self.words.insert(ix, word);
         let why = reason(node).map(|why| format!(": {why}")).unwrap_or_default();
         let spend = node.subtree_spend();
@@ -152,23 +171,40 @@ fn stamped(lines: Vec<String>, now: Stamp) -> Vec<String> {
     lines.into_iter().map(|line| format!("{time} {}", text::line(&line))).collect()
 }
 
-fn summary(delegations: usize, tally: &HashMap<&str, usize>, waiting: usize, is_all: bool) -> String {
-    let troubled = [Stance::Silent.word(), Stance::Overdue.word()];
-    let states: Vec<String> = WORDS
-        .into_iter()
-        .map(|(_, name)| name)
-        .chain(troubled)
-        .filter_map(|name| tally.get(name).map(|count| format!("{count} {name}")))
-        .collect();
-    let count = if delegations == 1 { "1 delegation".into() } else { format!("{delegations} delegations") };
-    let states = if states.is_empty() { String::new() } else { format!(": {}", states.join(", ")) };
+/// How many there are with each word.
+type Tally = HashMap<&'static str, usize>;
+
+/// Returns the word for what a node does, the same that the screen has for it.
+fn word(node: &Node) -> &'static str {
+    match (node.kind, node.status.word()) {
+        (NodeKind::Session, StatusWord::Queued) if node.clocks.started.is_some() => Stance::Idle.word(),
+        (_, _) => word_of(&node.status),
+    }
+}
+
+/// Returns how many there are of something, and in which states.
+fn counted(tally: &Tally, what: &str) -> String {
+    let others = [Stance::Idle, Stance::Silent, Stance::Overdue].map(Stance::word);
+    let words = WORDS.into_iter().map(|(_, name)| name).chain(others);
+    let states = words.filter_map(|name| tally.get(name).map(|count| format!("{count} {name}")));
+    let states: Vec<String> = states.collect();
+    let all: usize = tally.values().sum();
+    let count = if all == 1 { format!("1 {what}") } else { format!("{all} {what}s") };
+    if states.is_empty() { count } else { format!("{count}: {}", states.join(", ")) }
+}
+
+fn summary(delegations: &Tally, sessions: &Tally, waiting: usize, is_all: bool) -> String {
+    let kinds = [(delegations, "delegation"), (sessions, "session")];
+    let there = kinds.into_iter().filter(|(tally, _)| !tally.is_empty());
+    let there: Vec<String> = there.map(|(tally, what)| counted(tally, what)).collect();
+    let count = if there.is_empty() { counted(delegations, "delegation") } else { there.join("; ") };
     let needs = match waiting {
         0 if !is_all => "Whether something needs you is not known.".into(),
         0 => "Nothing needs you.".into(),
         1 => "1 needs you.".into(),
         more => format!("{more} need you."),
     };
-    format!("{count}{states}. {needs}")
+    format!("{count}. {needs}")
 }
 
 /// Returns the id, as it is typed in commands, and the title.

@@ -68,7 +68,7 @@ fn kind(model: &Model, claim: &Claim) -> SourceKind {
 
 fn word(node: &Node, status: &Status) -> &'static str {
     match (status.told(), node.kind) {
-        (StatusWord::Queued, NodeKind::Session) => "idle",
+        (StatusWord::Queued, NodeKind::Session) if node.clocks.started.is_some() => "idle",
         (word, _) => word.as_str(),
     }
 }

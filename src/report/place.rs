@@ -63,12 +63,12 @@ pub struct Names(BTreeMap<Box<str>, Box<str>>);
 impl Names {
     /// Names the projects of some trees.
     pub fn of(model: &Model, roots: &[NodeIx]) -> Self {
-        Self::among(roots.iter().filter_map(|ix| project_of(model, *ix)).collect())
+        Self::among(&roots.iter().filter_map(|ix| project_of(model, *ix)).collect())
     }
 
     /// Names folders: by the last part of each, and as many before it as tell it from all others. One alone needs no
     /// name.
-    pub fn among(folders: BTreeSet<&str>) -> Self {
+    pub fn among(folders: &BTreeSet<&str>) -> Self {
         if folders.len() < 2 {
             return Self::default();
         }
@@ -76,7 +76,9 @@ impl Names {
         let mut open: Vec<&str> = folders.iter().copied().collect();
         for parts in 1.. {
             let mut shared: HashMap<&str, usize> = HashMap::new();
-            folders.iter().for_each(|folder| *shared.entry(end(folder, parts)).or_default() += 1);
+            for folder in folders {
+                *shared.entry(end(folder, parts)).or_default() += 1;
+            }
             open.retain(|folder| {
                 let name = end(folder, parts);
                 // One that has no more parts is called by all of them.
@@ -129,11 +131,11 @@ mod tests {
     #[test]
     fn a_name_is_the_shortest_that_tells_a_project_from_the_others() {
         let folders = ["/srv/a/shop", "/srv/b/shop", "/srv/desk", "/home/me", "/"];
-        let names = Names::among(folders.into());
-        let named = folders.map(|folder| names.get(folder).unwrap());
-        assert_eq!(named, ["a/shop", "b/shop", "desk", "me", "/"]);
-        assert_eq!(Names::among(["/srv/shop"].into()).get("/srv/shop"), None, "one alone needs none");
-        let nested = Names::among(["/shop", "/srv/shop"].into());
+        let names = Names::among(&folders.into());
+        let called = folders.map(|folder| names.get(folder).unwrap());
+        assert_eq!(called, ["a/shop", "b/shop", "desk", "me", "/"]);
+        assert_eq!(Names::among(&["/srv/shop"].into()).get("/srv/shop"), None, "one alone needs none");
+        let nested = Names::among(&["/shop", "/srv/shop"].into());
         assert_eq!((nested.get("/shop"), nested.get("/srv/shop")), (Some("/shop"), Some("srv/shop")));
     }
 
@@ -173,7 +175,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_two_projects_have_one_name(folders in prop::collection::btree_set("(/[ab]{1,2}){0,4}/?", 2..8)) {
-            let names = Names::among(folders.iter().map(String::as_str).collect());
+            let names = Names::among(&folders.iter().map(String::as_str).collect());
             let given: Vec<&str> = folders.iter().map(|folder| names.get(folder).unwrap()).collect();
             // Two ways to write one folder are one project to people, and may be called the same.
             let written: BTreeSet<&str> = folders.iter().map(|folder| folder.trim_end_matches('/')).collect();

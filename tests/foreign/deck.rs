@@ -116,7 +116,8 @@ impl Deck {
             for name in ["id", "parent"] {
                 fields.remove(name);
             }
-            nodes.push(node.to_string());
+            // Each project is in a folder of its own.
+            nodes.push(node.to_string().replace(&self.folder.path().display().to_string(), "/project"));
         }
         for (ix, node) in self.model.nodes() {
             let above = node.parent().map(|parent| self.model.name_of(parent)).unwrap_or_default();

@@ -1,12 +1,13 @@
 //! The line mode: one line for each thing that a person should hear, and none for anything else.
 
 use quarterdeck::model::command::CommandFact;
-use quarterdeck::model::fact::{About, Fact, NodeFact, SourceFact};
+use quarterdeck::model::fact::{About, Description, Fact, NodeFact, SourceFact, StatusReport};
 use quarterdeck::model::key::SourceKind;
+use quarterdeck::model::words::Field;
 use quarterdeck::model::{Model, delta::Delta};
 use quarterdeck::monitor::plain::Announcer;
 
-use super::deck::{ENGINE, Telling, ago, delegation, fleet, now, step};
+use super::deck::{ENGINE, Telling, ago, delegation, fleet, now, session, session_at, step};
 
 struct Listener {
     model: Model,
@@ -125,4 +126,33 @@ fn silence_and_a_passed_deadline_have_the_words_that_the_screen_has_for_them() {
     let delta = listener.model.advance(later);
     let lines = listener.announcer.announce(&listener.model, &delta, later);
     assert_eq!(lines, ["11:30:00 del-still Still: running → silent"]);
+}
+
+#[test]
+fn sessions_are_counted_and_what_was_silent_from_the_beginning_does_not_become_so() {
+    let silent = |id: &str, title: &str| {
+        session_at("claude", id, ago(3600))
+            .at(
+                ago(3600),
+                NodeFact::Described(Box::new(Description {
+                    title: Some(title.into()),
+                    ..Description::default()
+                })),
+            )
+            .at(ago(3600), NodeFact::MaySleep(900_000))
+            .at(ago(3600), NodeFact::Status(StatusReport::of(Field::Session, "running")))
+    };
+    let facts = |told: Vec<Telling>| told.into_iter().flat_map(Telling::into_facts);
+    let mut listener = Listener::of([]);
+    let there = facts(vec![silent("s-1", "Zombie"), session("claude", "s-2").titled("Works").is("running")]);
+    assert!(listener.announcer.hear(&mut listener.model, there, now()).is_empty());
+    let lines = listener.announcer.begin(&listener.model, now());
+    assert_eq!(
+        lines,
+        ["10:30:00 2 sessions: 1 running, 1 silent. 1 needs you.", "10:30:00 claude:s-1 Zombie: silent"]
+    );
+    let later = now().plus(std::time::Duration::from_secs(1));
+    assert!(listener.announcer.hear(&mut listener.model, [], later).is_empty());
+    let lines = listener.announcer.hear(&mut listener.model, facts(vec![silent("s-3", "Another")]), later);
+    assert_eq!(lines, ["10:30:01 claude:s-3 Another: new, silent"]);
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use quarterdeck::model::fact::{About, Description, Fact, NodeFact, UsageReport};
+use quarterdeck::model::fact::{About, Clock, Description, Fact, NodeFact, UsageReport};
 use quarterdeck::model::status::StatusWord;
 use quarterdeck::model::usage::{Count, Tokens};
 use quarterdeck::monitor::app::effect::Effect;
@@ -409,4 +409,26 @@ fn of_a_proposal_with_more_steps_than_lines_it_says_that_there_are_more() {
     assert!(text.contains("… 6 more lines"), "{text}");
     let whole = deck.text(120, 60);
     assert!(whole.contains("· six") && !whole.contains("more lines"), "{whole}");
+}
+
+#[test]
+fn what_was_spent_long_ago_and_is_heard_of_now_is_no_rate() {
+    let mut deck = Deck::of(fleet());
+    let rate = |deck: &mut Deck| {
+        let first = deck.text(200, 40).lines().next().unwrap().to_owned();
+        first.split_once('↑').map(|(_, rate)| rate.trim().to_owned())
+    };
+    deck.wait(30);
+    let begun = |seconds: i64| NodeFact::Clock(Clock::Started, ago(seconds));
+    deck.tell([session("claude", "old")
+        .titled("Old")
+        .is("running")
+        .at(ago(3600), begun(3600))
+        .spent(6600, 0.2)]);
+    deck.wait(10);
+    assert_eq!(rate(&mut deck), None, "it was spent an hour ago");
+    deck.tell([session("claude", "old").spent(8000, 0.3)]);
+    deck.tell([session("claude", "new").titled("New").is("running").at(ago(0), begun(0)).spent(4000, 0.1)]);
+    deck.wait(20);
+    assert_eq!(rate(&mut deck).as_deref(), Some("12.0K/min"), "of both what is spent now");
 }

@@ -18,25 +18,23 @@ pub(super) fn run(news: &Receiver<News>, mut unread: usize, is_ascii: bool) -> O
     let (mut model, mut announcer) = (Model::default(), Announcer::default());
     let mut has_begun = false;
     loop {
-        let delta = match news.recv_timeout(LOOK) {
+        let facts = match news.recv_timeout(LOOK) {
             Ok(News::Facts(batch)) => {
                 unread -= usize::from(!batch.more && unread > 0);
-                model.apply_all(batch.facts)
+                batch.facts
             }
             Ok(_) => continue,
-            Err(RecvTimeoutError::Timeout) => model.advance(now()),
+            Err(RecvTimeoutError::Timeout) => Vec::new(),
             Err(RecvTimeoutError::Disconnected) => return Ok(ExitCode::SUCCESS),
         };
+        let mut lines = announcer.hear(&mut model, facts, now());
         // What is there at first is summed up, not told line by line.
         if unread > 0 {
             continue;
         }
-        let lines = if has_begun {
-            announcer.announce(&model, &delta, now())
-        } else {
-            has_begun = true;
-            announcer.begin(&model, now())
-        };
+        if !std::mem::replace(&mut has_begun, true) {
+            lines = announcer.begin(&model, now());
+        }
         for line in lines {
             let line = if is_ascii { in_plain(&line) } else { line };
             if !told(&line)? {

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use crate::model::delta::Delta;
+use crate::model::node::Node;
 use crate::model::time::Stamp;
 use crate::model::{Model, NodeIx};
 
@@ -32,7 +33,8 @@ pub struct Series {
 
 impl Burn {
     /// Takes in what changed. What was spent before this was looked at is no rate: while all that was there is
-    /// still being read (`is_loaded` is false), the totals are only noted.
+    /// still being read (`is_loaded` is false), the totals are only noted, and so is what is heard of for the first time
+    /// though it began long ago.
     pub fn update(&mut self, model: &Model, delta: &Delta, total: u64, (now, is_loaded): (Stamp, bool)) {
         if !is_loaded {
             *self = Self::default();
@@ -49,6 +51,10 @@ impl Burn {
                 self.nodes.entry(*ix).or_default().sample(total, now);
             }
         }
+        let added = delta.added.iter().filter_map(|ix| model.get(*ix));
+        let old =
+            added.filter(|node| !has_just_begun(node, now)).map(|node| node.own_spend().tokens().total());
+        self.all.note(old.fold(0, u64::saturating_add));
         self.all.sample(total, now);
     }
 
@@ -63,7 +69,19 @@ impl Burn {
     }
 }
 
+/// Returns whether all that a node spent was spent in the time that a rate is of.
+fn has_just_begun(node: &Node, now: Stamp) -> bool {
+    let clocks = &node.clocks;
+    let began = clocks.started.or(clocks.created).or(clocks.since);
+    began.is_some_and(|began| now.since(began) < RECENT * BAR)
+}
+
 impl Series {
+    /// Takes in what was spent earlier and only became known.
+    fn note(&mut self, earlier: u64) {
+        self.known = self.known.map(|known| known.saturating_add(earlier));
+    }
+
     fn sample(&mut self, total: u64, now: Stamp) {
         let bar = bar_of(now);
         self.since.get_or_insert(now);

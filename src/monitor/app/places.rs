@@ -37,7 +37,7 @@ impl Places {
             is_other |= self.put(*ix, project_of(model, *ix).filter(|_| is_root));
         }
         if is_other {
-            self.names = Names::among(self.counts.keys().map(|folder| &**folder).collect());
+            self.names = Names::among(&self.counts.keys().map(|folder| &**folder).collect());
         }
     }
 

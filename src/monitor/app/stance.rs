@@ -49,8 +49,6 @@ impl Stance {
         match self {
             Self::Asks => "asks",
             Self::WaitsForYou => "needs me",
-            Self::Still(StatusWord::Cancelled) => "canceled",
-            Self::Still(StatusWord::TimedOut) => "timeout",
             Self::Works | Self::Silent | Self::Overdue | Self::Idle | Self::Still(_) => self.word(),
         }
     }

@@ -33,15 +33,13 @@ pub fn receipts(area: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
         return put_right(area, buf, &right, scene.style(role));
     };
     if taken <= beside || !is_trouble(scene) {
-        let left = if beside > 20 {
-            Rect { width: u16::try_from(beside).unwrap_or(area.width), ..area }
-        } else {
-            area
-        };
-        if left.width < area.width {
+        // That all is well goes where there is no room for both.
+        let is_both = taken <= beside || (beside > 20 && role != Role::Faint);
+        if is_both {
             put_right(area, buf, &right, scene.style(role));
         }
-        put(buf, left, left.x + 1, &text, scene.style(said_role));
+        let wide = if is_both { u16::try_from(beside).unwrap_or(area.width) } else { area.width };
+        put(buf, Rect { width: wide, ..area }, area.x + 1, &text, scene.style(said_role));
         return;
     }
     let _ = notice(area, buf, scene, &text, scene.style(said_role));

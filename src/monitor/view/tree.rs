@@ -44,13 +44,13 @@ struct Columns {
 impl Columns {
     /// Chooses columns for a width: the title comes first, then how far it is, then time and money.
     fn of(width: u16) -> Self {
-        let short = Self { bar: 8, count: 5, time: 6, left: 4, cost: 6, ..Self::default() };
+        let short = Self { bar: 9, count: 5, time: 6, left: 4, cost: 6, ..Self::default() };
         match width {
             0..35 => Self::default(),
             35..46 => Self { time: 6, ..Self::default() },
             46..58 => Self { count: 5, time: 6, ..Self::default() },
-            58..68 => Self { left: 0, ..short },
-            68..78 => Self { who: 10, left: 0, ..short },
+            58..69 => Self { left: 0, ..short },
+            69..78 => Self { who: 10, left: 0, ..short },
             78..92 => Self { who: 10, cost: 8, ..short },
             92..120 => Self { who: 10, count: 6, left: 5, tokens: 7, cost: 8, ..short },
             120..150 => Self { who: 12, model: 0, bar: 12, count: 8, time: 7, left: 5, tokens: 7, cost: 8 },

@@ -294,17 +294,6 @@ fn undecided(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, ix: NodeIx, node
 /// What it does now, or waits for.
 fn now(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, ix: NodeIx, node: &Node, width: usize) {
     section(lines, scene, "Now");
-    // Of one project the first line has the name: what works in another folder says so.
-    let is_apart = |node: &Node| node.more().is_some_and(|more| more.workspace.is_some());
-    if let Some(folder) = folder_of(scene.model, ix).filter(|_| scene.ui.places.are_many || is_apart(node)) {
-        lines.extend(field(
-            scene,
-            "in",
-            &written(folder, scene.ui.places.home.as_deref()),
-            width,
-            Role::Text,
-        ));
-    }
     let stance = scene.ui.stances.of(ix, node);
     let state = format!("{}{}", stance.word(), since(node, stance, scene.now));
     lines.extend(field(scene, "state", &state, width, tree::role_of(stance)));
@@ -325,6 +314,17 @@ fn now(lines: &mut Vec<Line<'static>>, scene: &Scene<'_>, ix: NodeIx, node: &Nod
     }
     if let Some(why) = node.status.why() {
         lines.extend(field(scene, "reason", why, width, Role::Text));
+    }
+    // Of one project the first line has the name: what works in another folder says so.
+    let is_apart = |node: &Node| node.more().is_some_and(|more| more.workspace.is_some());
+    if let Some(folder) = folder_of(scene.model, ix).filter(|_| scene.ui.places.are_many || is_apart(node)) {
+        lines.extend(field(
+            scene,
+            "in",
+            &written(folder, scene.ui.places.home.as_deref()),
+            width,
+            Role::Text,
+        ));
     }
 }
 
