@@ -165,19 +165,19 @@ fn an_agent_that_was_given_its_parents_conversation_did_not_make_its_parents_cal
             "projects/-srv-shop/s1.jsonl",
             (begin.clone() + &call("t-early") + &call("t-fork")).as_bytes(),
         );
-        let note = |id: &str| {
+        let noted = |id: &str| {
             home.write(
                 format!("{agents}/agent-{id}.meta.json"),
                 format!(r#"{{"toolUseId":"t-{id}"}}"#).as_bytes(),
-            )
+            );
         };
         let fork = begin.clone() + &call("t-early") + &call("t-fork") + &call("t-late");
         home.write(format!("{agents}/agent-fork.jsonl"), fork.as_bytes());
         home.write(format!("{agents}/agent-early.jsonl"), begin.as_bytes());
-        note("fork");
-        note("early");
+        noted("fork");
+        noted("early");
         let file = std::fs::File::open(home.path(format!("{agents}/agent-{newest}.jsonl"))).unwrap();
-        file.set_modified(std::time::SystemTime::now() + Duration::from_secs(60)).unwrap();
+        file.set_modified(std::time::SystemTime::now() + Duration::from_mins(1)).unwrap();
         let followed = home.follow();
         let above = |key: NodeKey| {
             let node = followed.model.get(followed.model.find(&key).unwrap()).unwrap();
@@ -212,7 +212,7 @@ fn an_agent_without_a_note_is_called_what_its_call_says_else_what_it_was_asked()
     home.write(format!("{agents}/agent-a2.jsonl"), line("user", r#""Find the till.""#).as_bytes());
     for newest in ["a1", "a2"] {
         let file = std::fs::File::open(home.path(format!("{agents}/agent-{newest}.jsonl"))).unwrap();
-        file.set_modified(std::time::SystemTime::now() + Duration::from_secs(60)).unwrap();
+        file.set_modified(std::time::SystemTime::now() + Duration::from_mins(1)).unwrap();
         let shape = home.shape();
         assert!(shape.contains(r#""Look around""#) && shape.contains(r#""Find the till.""#), "{shape}");
     }
