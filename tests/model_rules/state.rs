@@ -107,3 +107,17 @@ fn an_older_action_is_no_news() {
     assert!(tell(&mut model, CLAUDE, 4, cli_session("c"), act("thinks")).is_empty());
     assert_eq!(node(&model, &cli_session("c")).last_action.as_deref(), Some("reads"));
 }
+
+#[test]
+fn who_was_held_and_of_whom_nothing_is_said_any_more_is_held_no_more() {
+    let mut model = world();
+    seen(&mut model, ENGINE, session("s"));
+    hang(&mut model, CLAUDE, cli_agent("a"), session("s"));
+    seen(&mut model, PLAIN, cli_agent("a"));
+    tell(&mut model, CLAUDE, 1, cli_agent("a"), is("running"));
+    tell(&mut model, ENGINE, 2, session("s"), is("paused"));
+    assert_eq!(word(&model, &cli_agent("a")), StatusWord::Paused);
+    apply(&mut model, Fact::source(CLAUDE, SourceFact::Reset));
+    assert_eq!(word(&model, &cli_agent("a")), StatusWord::Unknown);
+    assert_eq!(model.audit(), Ok(()));
+}

@@ -81,6 +81,9 @@ impl Model {
     pub(super) fn settle(&mut self, ix: NodeIx, delta: &mut Delta) {
         let Some(node) = self.get(ix) else { return };
         let Some(InForce { status, at, is_held }) = self.in_force(ix, node) else {
+            if let Some(node) = self.nodes.get_mut(ix) {
+                node.is_held = false;
+            }
             self.set_status(ix, Status::Unknown, delta);
             return;
         };
