@@ -77,22 +77,6 @@ fn a_thought_is_thinking_until_it_is_silent_for_too_long() {
 }
 
 #[test]
-fn a_tool_that_did_not_answer_for_too_long_is_no_proof_that_it_works() {
-    let mut deck = running();
-    deck.tell(ENGINE, 590, step("st-2"), NodeFact::MaySleep(120_000));
-    deck.log("ses-2", vec![(590, tool("t", "Bash", "cargo test"))]);
-    deck.advance(600);
-    assert_eq!(words(&deck).as_deref(), Some("in tool Bash for 10s"));
-    deck.advance(950);
-    assert_eq!(
-        words(&deck).as_deref(),
-        Some(
-            "no sign since 03:43:10, for 6m00s; tool Bash has not answered; whether its process 4102 lives is not known"
-        )
-    );
-}
-
-#[test]
 fn a_live_process_is_said_to_be_alive_and_a_dead_one_gone() {
     let mut deck = running();
     deck.tell(PROCESS, 590, step("st-2"), NodeFact::Status(StatusReport::of(Field::Session, "running")));
