@@ -1,7 +1,8 @@
 //! Who says something else of a node's state than what is in force, where that matters to a person.
 //!
 //! That something waits by one account and works by another is the same life seen at two moments: of sessions and
-//! agents only how they are held up or ended counts. That a process is there does not tell what it does.
+//! agents only how they are held up or ended counts. That a process is there does not tell what it does, and whose process is
+//! stopped cannot write that down.
 
 use crate::model::Model;
 use crate::model::key::SourceKind;
@@ -37,10 +38,13 @@ impl Dissent {
 /// Returns who disagrees about a node's state.
 pub fn of<'a>(model: &'a Model, node: &'a Node) -> impl Iterator<Item = Dissent> + 'a {
     let told = node.status.told();
+    let knows = |claim: &Claim| matches!(kind(model, claim), SourceKind::Process | SourceKind::Engine);
+    let is_stopped = told == StatusWord::Paused
+        && node.claims.iter().any(|claim| claim.status.told() == told && knows(claim));
     let others = node.dissent().filter(move |claim| {
         let says = claim.status.told();
         let is_known = says != StatusWord::Unknown && claim.raw.as_deref() != Some(ALIVE);
-        is_known && !(is_life(node, says) && is_life(node, told))
+        is_known && !(is_life(node, says) && (is_stopped || is_life(node, told)))
     });
     others.map(move |claim| {
         let believed = node.claims.iter().filter(|one| one.status.told() == told);
@@ -90,6 +94,8 @@ mod tests {
     #[case(SourceKind::Omc, "queued", &[])]
     #[case(SourceKind::Omc, "a word that nobody knows", &[])]
     #[case(SourceKind::Process, "alive", &[])]
+    #[case(SourceKind::Process, "paused", &[])]
+    #[case(SourceKind::Codex, "paused", &["claude says running; in force is paused, since codex spoke last"])]
     fn who_says_something_else_is_named_with_the_reason_why_it_is_not_believed(
         #[case] other: SourceKind,
         #[case] word: &'static str,
