@@ -5,6 +5,7 @@
 //! reads only what came since. What the lines mean is the business of the tool's reader in `agent/`.
 
 pub mod ahead;
+mod check;
 pub mod cost;
 pub mod file;
 pub mod fold;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ahead::{Ahead, Pace};
+use check::CHECKED_AT_ONCE;
 use file::{Ending, TrailFile};
 use fold::Fold;
 use hashbrown::HashMap;
@@ -31,7 +33,7 @@ use look::Look;
 use pack::Texts;
 use tell::Teller;
 use tool::{Scope, Tool};
-use walk::{Found, Walk, apart};
+use walk::{Found, Recalled, Walk, apart};
 
 use super::feed::{Batch, Feed};
 use super::health::Health;
@@ -66,6 +68,8 @@ pub struct Trails<T: Tool> {
     walk: Walk,
     /// What waits to be read or told, the next one last.
     queue: Vec<usize>,
+    /// Files that nobody looked at lately, the next one to be looked at last.
+    unchecked: Vec<usize>,
     /// Files that changed last, the latest first.
     recent: VecDeque<usize>,
     rung: Rung,
@@ -77,7 +81,7 @@ pub struct Trails<T: Tool> {
     health: Health,
     /// Files that cannot be read.
     troubled: BTreeSet<usize>,
-    /// How many files the first reading has, while it lasts.
+    /// How many files the first reading has, while it lasts: till all were told and looked at.
     first: Option<usize>,
     /// Who goes before it.
     ahead: Ahead,
@@ -106,6 +110,7 @@ impl<T: Tool> Trails<T> {
             by_path: HashMap::new(),
             walk: Walk::default(),
             queue: Vec::new(),
+            unchecked: Vec::new(),
             recent: VecDeque::new(),
             rung: Rung::default(),
             to_watch: Vec::new(),
@@ -131,13 +136,18 @@ impl<T: Tool> Trails<T> {
         self.teller.open(&self.tool.root().display().to_string(), batch);
         self.is_open = true;
         self.tool.look_around();
-        let root = self.tool.root().to_owned();
         let known = self.index.as_ref().map(index::Place::load).unwrap_or_default();
         let is_priced = known.prices == self.teller.pricer.prices().fingerprint();
-        self.walk.recall(&root, known.folders);
-        let tops = self.tool.tops();
-        let found: Vec<Found> = tops.iter().flat_map(|top| self.walk.whole(&self.tool, top)).collect();
-        self.is_dirty = self.walk.begun() || !is_priced;
+        let Recalled { mut found, has_missed } = self.walk.recall(&self.tool, known.folders);
+        // Newest first, and of those it is known how they are now. Always in the same order, if they are of one moment.
+        found.sort_unstable_by(|one, two| {
+            let modified = |found: &Found| found.look.stamped.modified;
+            modified(one).cmp(&modified(two)).then_with(|| one.path.cmp(&two.path))
+        });
+        let (all, newest) = (found.len(), found.len().saturating_sub(RECENT));
+        let mut places = 0..;
+        found.retain_mut(|found| places.next() < Some(newest) || found.check());
+        self.is_dirty = has_missed || found.len() < all || !is_priced;
         self.files.reserve(found.len());
         self.by_path.reserve(found.len());
         self.queue.reserve(found.len());
@@ -148,7 +158,6 @@ impl<T: Tool> Trails<T> {
             }
             self.add(one);
         }
-        self.queue.sort_by_key(|ix| self.files.get(*ix).map(|file| file.stamped.modified));
         self.recent = self.queue.iter().rev().take(RECENT).copied().collect();
         self.first = Some(self.queue.len());
         self.to_watch = self.walk.liveliest();
@@ -163,12 +172,12 @@ impl<T: Tool> Trails<T> {
         if let Some(entry) = found.known {
             file.recall(entry);
         }
-        file.date();
         let is_wanted = self.may_want(&file);
         let ix = self.files.len();
         self.by_path.insert(file.path.clone().into(), ix);
         file.is_queued = is_wanted;
         self.files.push(file);
+        self.unchecked.extend((!found.is_checked).then_some(ix));
         if is_wanted {
             self.queue.push(ix);
         }
@@ -331,10 +340,13 @@ impl<T: Tool> Trails<T> {
         let files = std::mem::take(&mut self.files);
         self.by_path.clear();
         self.queue.clear();
+        self.check_none();
         self.recent.clear();
         self.troubled.clear();
         for mut file in files {
-            let Some(look) = Look::plain(&file.path) else { continue };
+            // What is behind a link by now is not there: that may lead anywhere.
+            let is_near = file.path.parent().is_some_and(|folder| self.walk.knows(folder));
+            let Some(look) = Look::plain(&file.path).filter(|_| is_near) else { continue };
             if !file.is_same(look.stamped) {
                 file.forget(look);
             }
@@ -367,12 +379,10 @@ impl<T: Tool> Trails<T> {
         let troubles = self.troubled.len();
         let one = self.troubled.first().and_then(|ix| self.files.get(*ix)?.trouble.as_ref());
         let state = match (self.first, one) {
-            (Some(total), _) if !self.queue.is_empty() => {
+            (Some(total), _) if self.has_more() => {
                 let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-                SourceState::Loading {
-                    done: count(total.saturating_sub(self.queue.len())),
-                    total: count(total),
-                }
+                let left = self.queue.len().max(self.unchecked.len());
+                SourceState::Loading { done: count(total.saturating_sub(left)), total: count(total) }
             }
             (_, Some(trouble)) if troubles > 1 => SourceState::Partial {
                 what: format!("{troubles} files cannot be read, one is {trouble}").into(),
@@ -380,7 +390,7 @@ impl<T: Tool> Trails<T> {
             (_, Some(trouble)) => SourceState::Partial { what: trouble.clone().into() },
             (_, None) => SourceState::Ok,
         };
-        if self.queue.is_empty() {
+        if !self.has_more() {
             self.first = None;
             self.ahead.end();
         }
@@ -401,7 +411,7 @@ impl<T: Tool> Trails<T> {
             }
         }
         let prices = self.teller.pricer.prices().fingerprint();
-        let _ = place.save(prices, &folders.into_iter().collect::<Vec<_>>());
+        let _ = place.save(prices, folders.into_iter().collect());
     }
 }
 
@@ -417,9 +427,12 @@ impl<T: Tool> Feed for Trails<T> {
             self.begin(now, &mut batch);
         }
         let others = !is_first && self.tool.look_around();
+        let is_quiet = self.rung.paths.is_empty() && !self.rung.anywhere;
         self.hear();
-        if self.queue.is_empty() {
-            self.look_again(now);
+        match self.queue.is_empty() {
+            true if self.is_first_to_check() => self.check(CHECKED_AT_ONCE),
+            true => self.look_again(now, is_quiet),
+            false => {}
         }
         self.work(now, if is_first { FIRST_SLICE } else { SLICE }, &mut batch);
         if self.is_void {
@@ -429,7 +442,7 @@ impl<T: Tool> Feed for Trails<T> {
             self.conclude_changed(now, &mut batch);
         }
         self.tell_state(&mut batch);
-        batch.more = !self.queue.is_empty();
+        batch.more = self.has_more();
         let is_due = self.saved.is_none_or(|saved| now.since(saved) >= SAVE_AGAIN);
         if !batch.more && is_due && self.is_dirty {
             self.saved = Some(now);

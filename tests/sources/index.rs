@@ -110,13 +110,13 @@ fn a_broken_or_foreign_index_is_read_over() {
     };
     let reader = [b"claude".as_slice(), &[u8::try_from(VERSION).unwrap()]].concat();
     let foreign = [
-        with(b"trails 4", b"trails 3"),
+        with(b"trails 5", b"trails 4"),
         with(b"claude", b"cloude"),
         with(&reader, b"claude\x7f"),
         with(b" all", b" few"),
         sealed(&said[..said.len() - 1]),
         sealed(&[said, b"x"].concat()),
-        sealed(b"quarterdeck trails 3\n"),
+        sealed(b"quarterdeck trails 4\n"),
         b"\n\n".to_vec(),
     ];
     let cut = (0..good.len()).step_by(97).map(|at| good[..at].to_vec());

@@ -7,6 +7,7 @@
     reason = "a test fails where something is not there"
 )]
 
+mod checked;
 mod claude;
 mod follow;
 mod index;

@@ -1,5 +1,6 @@
 //! One trail: how far it was read, by whom, and what it said.
 
+use std::cmp::Ordering;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt;
@@ -13,7 +14,7 @@ use serde_json::Value;
 use super::cost::Pricer;
 use super::fold::{Fold, Told};
 use super::index::{Concluded, Entry, Stamped};
-use super::look::{Look, born, open_plain, stamped};
+use super::look::{Look, open_plain, stamped};
 use super::pack::Texts;
 use super::tell::{Owner, Teller};
 use super::tool::Tool;
@@ -97,6 +98,18 @@ impl Conclusion {
     }
 }
 
+/// How a file compares with what is known of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Checked {
+    Same,
+    /// Something was appended.
+    Grown(Stamped),
+    /// It has another time, and as many bytes as before.
+    Touched(Stamped),
+    /// It is gone, shorter, or another file: what it said no longer counts.
+    Other,
+}
+
 /// How a reading ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
@@ -150,13 +163,6 @@ impl TrailFile {
             self.born = entry.born.or(self.born);
             self.reader = Reader::Aside(state);
             self.concluded = entry.concluded.filter(|_| is_same);
-        }
-    }
-
-    /// Looks up when it came to be, where neither the index nor the look at it says so.
-    pub fn date(&mut self) {
-        if self.born.is_none() {
-            self.born = fs::symlink_metadata(&self.path).ok().and_then(|meta| born(&meta));
         }
     }
 
@@ -258,6 +264,23 @@ impl TrailFile {
     /// Returns whether it is other than what was read: there are more bytes, or fewer, or it is another file.
     pub fn is_behind(&self) -> bool {
         self.stamped.len != self.read_to || self.stamped.inode != self.inode
+    }
+
+    /// Compares how the file is now with what is known of it; `now` is `None` if it is gone.
+    pub fn check(&self, now: Option<Stamped>) -> Checked {
+        let Some(now) = now.filter(|now| now.inode == self.inode) else { return Checked::Other };
+        match now.len.cmp(&self.stamped.len) {
+            Ordering::Equal if now == self.stamped => Checked::Same,
+            Ordering::Equal => Checked::Touched(now),
+            Ordering::Greater if now.len >= self.read_to => Checked::Grown(now),
+            Ordering::Greater | Ordering::Less => Checked::Other,
+        }
+    }
+
+    /// Takes it that whatever is there is another file than what was read.
+    pub fn disown(&mut self) {
+        // No file has this number.
+        self.inode = 0;
     }
 
     /// Looks at the file; returns whether it may have changed.

@@ -12,13 +12,15 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
+use hashbrown::HashMap;
 
 use super::pack::{Packer, Texts, Unpacker};
+use super::walk::apart;
 use crate::agent::trail::Process;
 use crate::model::time::Stamp;
 
 /// The form of the index itself.
-const FORM: &[u8] = b"quarterdeck trails 4\n";
+const FORM: &[u8] = b"quarterdeck trails 5\n";
 /// So much of an index is written at once.
 const AT_ONCE: usize = 64 * 1024;
 /// How many bytes its checksum has.
@@ -67,10 +69,10 @@ pub struct Known {
 #[derive(Debug)]
 pub struct Folder {
     pub path: PathBuf,
+    /// Which of the folders before it this one is in, if any.
+    pub above: Option<usize>,
     /// When it was last changed.
     pub modified: i64,
-    /// The folders in it that were looked into.
-    pub below: Vec<PathBuf>,
     pub trails: Vec<(PathBuf, Entry)>,
 }
 
@@ -78,7 +80,6 @@ pub struct Folder {
 #[derive(Debug)]
 pub struct Listed<'a> {
     pub modified: i64,
-    pub below: Vec<&'a OsStr>,
     pub trails: Vec<(&'a OsStr, Entry)>,
 }
 
@@ -140,7 +141,8 @@ impl Place {
         let mut texts = Texts::default();
         let mut from = self.enter(whole, &mut texts)?;
         let prices = from.number()?;
-        let folders = from.list(|from| Folder::unpack(from, whole))?;
+        let mut numbers = 0..;
+        let folders = from.list(|from| Folder::unpack(from, whole, numbers.next()?))?;
         from.is_done().then_some(Known { prices, folders })
     }
 
@@ -164,11 +166,16 @@ impl Place {
     }
 
     /// Writes the index anew.
-    pub fn save(&self, prices: u64, folders: &[(&OsStr, Listed<'_>)]) -> io::Result<()> {
+    pub fn save(&self, prices: u64, mut folders: Vec<(&OsStr, Listed<'_>)>) -> io::Result<()> {
         let mut writing = self.begin()?;
         writing.to.number(prices);
+        // So each comes after the one that it is in.
+        folders.sort_unstable_by_key(|(path, _)| *path);
+        let numbers: HashMap<&OsStr, u64> = folders.iter().map(|(path, _)| *path).zip(0..).collect();
         writing.list(folders, |writing, (path, listed)| {
+            let above = apart(path).and_then(|(above, _)| numbers.get(above).copied());
             writing.to.bytes(path.as_bytes());
+            writing.to.maybe(above, Packer::number);
             listed.write(writing)
         })?;
         writing.finish()
@@ -223,12 +230,11 @@ impl Writing<'_> {
 impl Listed<'_> {
     /// One that must be listed again.
     pub fn unsettled() -> Self {
-        Self { modified: i64::MIN, below: Vec::new(), trails: Vec::new() }
+        Self { modified: i64::MIN, trails: Vec::new() }
     }
 
     fn write(&self, writing: &mut Writing<'_>) -> io::Result<()> {
         writing.to.signed(self.modified);
-        writing.to.list(&self.below, |to, name| to.bytes(name.as_bytes()));
         writing.list(&self.trails, |writing, (name, entry)| {
             writing.to.bytes(name.as_bytes());
             entry.pack(&mut writing.to);
@@ -238,13 +244,15 @@ impl Listed<'_> {
 }
 
 impl Folder {
-    fn unpack(from: &mut Unpacker<'_>, whole: &Bytes) -> Option<Self> {
+    /// Reads the one that has this number.
+    fn unpack(from: &mut Unpacker<'_>, whole: &Bytes, number: usize) -> Option<Self> {
         let path = from.bytes()?;
         let below = |name: &[u8]| PathBuf::from(OsString::from_vec([path, b"/", name].concat()));
+        let before = |above: u64| usize::try_from(above).ok().filter(|above| *above < number);
         Some(Self {
             path: OsStr::from_bytes(path).into(),
+            above: from.maybe(|from| before(from.number()?))?,
             modified: from.signed()?,
-            below: from.list(|from| from.bytes().map(below))?,
             trails: from.list(|from| Some((below(from.bytes()?), Entry::unpack(from, whole)?)))?,
         })
     }
@@ -342,12 +350,14 @@ mod tests {
         };
         let names: Vec<OsString> = (0..300).map(|nth: usize| format!("trail {nth}").into()).collect();
         let trails = || names.iter().enumerate().map(|(nth, name)| (name.as_os_str(), entry(nth))).collect();
-        let folders =
-            ["/a", "/b"].map(|path| (OsStr::new(path), Listed { trails: trails(), ..Listed::unsettled() }));
-        place.save(42, &folders).unwrap();
+        let folders = ["/a/b", "/a-b", "/a"]
+            .map(|path| (OsStr::new(path), Listed { trails: trails(), ..Listed::unsettled() }));
+        place.save(42, folders.into()).unwrap();
         assert!(fs::metadata(&place.file).unwrap().len() > 4 * AT_ONCE as u64, "too small to be in pieces");
         let known = place.load();
-        assert_eq!((known.prices, known.folders.len()), (42, 2));
+        let above: Vec<(&str, Option<usize>)> =
+            known.folders.iter().map(|folder| (folder.path.to_str().unwrap(), folder.above)).collect();
+        assert_eq!((known.prices, above), (42, vec![("/a", None), ("/a-b", None), ("/a/b", Some(0))]));
         for folder in known.folders {
             assert_eq!(folder.trails.len(), names.len());
             for ((nth, name), (path, entry_of)) in names.iter().enumerate().zip(folder.trails) {

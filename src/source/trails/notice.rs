@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Trails;
+use super::check::CHECKED_LATER;
 use super::file::TrailFile;
 use super::look::Look;
 use super::tool::{Sort, Tool};
@@ -46,7 +47,7 @@ impl<T: Tool> Trails<T> {
             Sort::Folder => self.look_into(path),
             Sort::Trail => {
                 if let Some(look) = Look::plain(path) {
-                    self.take_in(Found { path: path.to_owned(), look, known: None });
+                    self.take_in(Found { path: path.to_owned(), look, known: None, is_checked: true });
                 }
             }
             Sort::Side(trail) => {
@@ -65,11 +66,9 @@ impl<T: Tool> Trails<T> {
     }
 
     /// Takes in a file that was found after the first reading began.
-    fn take_in(&mut self, found: Found) {
+    pub(super) fn take_in(&mut self, found: Found) {
         if let Some(ix) = self.by_path.get(found.path.as_os_str()).copied() {
-            if self.files.get(ix).is_some_and(|file| file.stamped != found.look.stamped) {
-                self.enqueue(ix);
-            }
+            self.compare(ix, Some(found.look.stamped));
         } else if let Some(ix) = self.add(found) {
             self.recent.push_front(ix);
             self.let_go();
@@ -88,8 +87,9 @@ impl<T: Tool> Trails<T> {
         }
     }
 
-    /// Looks at what may have changed unheard: the latest files each time, folders now and then.
-    pub(super) fn look_again(&mut self, now: Stamp) {
+    /// Looks at what may have changed unheard: the latest files each time, folders now and then, and all others bit by
+    /// bit while nothing is heard.
+    pub(super) fn look_again(&mut self, now: Stamp, is_quiet: bool) {
         for ix in self.recent.clone() {
             if self.files.get_mut(ix).is_some_and(TrailFile::glance) {
                 self.enqueue(ix);
@@ -99,6 +99,12 @@ impl<T: Tool> Trails<T> {
             self.looked = Some(now);
             self.look_for_new();
             self.to_watch.extend(self.walk.liveliest());
+            if self.unchecked.is_empty() {
+                self.check_anew();
+            }
+        }
+        if is_quiet {
+            self.check(CHECKED_LATER);
         }
     }
 

@@ -2,7 +2,7 @@
 //! was in a folder when the index was written is in it still if its time is the same.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,8 @@ use super::tool::{Sort, Tool};
 const WATCHED: usize = 512;
 /// A folder that changed so lately may change again without a visible change of its time.
 const RACY: Duration = Duration::from_secs(2);
+/// So many folders that the index knows are looked at before anything of it is told.
+const LIVELY: usize = 32;
 /// No tool nests deeper; a loop of folders ends here.
 const DEEPEST: usize = 8;
 
@@ -26,16 +28,10 @@ const DEEPEST: usize = 8;
 #[derive(Debug, Default)]
 pub struct Walk {
     folders: HashMap<OsString, Seen>,
-    /// What the index knows of folders that were not looked at yet.
-    before: HashMap<OsString, Before>,
-    /// From where known files are looked at, while the index is compared.
-    base: Option<Base>,
+    /// Those that are taken to be as the index knows them, the next one to be looked at last.
+    unchecked: Vec<PathBuf>,
     /// Those that were found since this was last asked: nobody hears of what happens in them yet.
     fresh: Vec<PathBuf>,
-    /// When something in or below each happened last.
-    newest: HashMap<OsString, i64>,
-    /// Whether the index knows of files that are gone.
-    has_missed: bool,
 }
 
 /// How a folder was when it was looked at.
@@ -46,40 +42,127 @@ struct Seen {
     /// Whether the same time means the same list: it had not changed just then, and held no folder that may yet turn
     /// out to be of interest.
     is_settled: bool,
+    /// When something in or below it happened last.
+    newest: i64,
 }
 
-#[derive(Debug)]
-struct Before {
-    modified: i64,
-    trails: Vec<(PathBuf, Entry)>,
-    below: Vec<PathBuf>,
+/// What became of a folder that the index knows.
+enum Fate {
+    /// It is as it was.
+    Kept,
+    /// It was listed anew, and has these folders in it.
+    Listed(Vec<PathBuf>),
+    Gone,
+}
+
+/// What a look at a known folder told.
+pub enum Looked {
+    Same,
+    /// Something came or went; these trails are in it, and in folders that are new.
+    Other(Vec<Found>),
+    /// It is no folder any more.
+    Gone,
 }
 
 /// A trail that was found.
 pub struct Found {
     pub path: PathBuf,
+    /// How it is, or how the index knows it.
     pub look: Look,
     /// What the index knows of it.
     pub known: Option<Entry>,
+    /// Whether it was looked at.
+    pub is_checked: bool,
+}
+
+/// What was found with the help of the index.
+pub struct Recalled {
+    pub found: Vec<Found>,
+    /// Whether it knows of files that are gone.
+    pub has_missed: bool,
 }
 
 impl Walk {
-    /// Takes up what the index knows: folders with their times, and the trails in them.
-    pub fn recall(&mut self, root: &Path, folders: Vec<Folder>) {
-        self.base = Base::of(root);
-        let known = folders.into_iter().map(|Folder { path, modified, below, trails }| {
-            (path.into_os_string(), Before { modified, trails, below })
+    /// Finds all trails below the tops, as the index knows them: only folders in which something is likely to have
+    /// happened are looked at now. A look at every folder and every file is most of what a second start costs, much
+    /// more if they must be fetched from a disk, and nearly all are as they were: see [`Walk::next_unchecked`].
+    pub fn recall(&mut self, tool: &impl Tool, folders: Vec<Folder>) -> Recalled {
+        let (tops, newest) = (tool.tops(), newest(&folders));
+        let lively = lively(&newest);
+        let mut all = Recalled { found: Vec::new(), has_missed: false };
+        let mut fates: Vec<Fate> = Vec::with_capacity(folders.len());
+        self.folders.reserve(folders.len());
+        for (Folder { path, above, modified, trails }, newest) in folders.into_iter().zip(newest) {
+            let is_there = match above.map(|above| fates.get(above)) {
+                None => tops.contains(&path),
+                Some(Some(Fate::Kept)) => true,
+                Some(Some(Fate::Listed(below))) => below.contains(&path),
+                Some(Some(Fate::Gone) | None) => false,
+            };
+            let is_trusted = above.is_some() && newest < lively && modified != i64::MIN;
+            let now = match is_there {
+                true if is_trusted => Some(modified),
+                true => self.modified(&path),
+                false => None,
+            };
+            let is_same = now == Some(modified) && modified != i64::MIN;
+            if is_same {
+                let known = trails.into_iter().map(|(path, entry)| Found::unchecked(path, entry));
+                all.found.extend(known);
+                fates.push(Fate::Kept);
+                self.unchecked.extend(is_trusted.then(|| path.clone()));
+                self.folders.insert(path.into(), Seen { modified, is_settled: true, newest });
+                continue;
+            }
+            let first = all.found.len();
+            let listed = if now.is_some() { self.look(tool, &path, &mut all.found) } else { None };
+            all.has_missed |= !recognise(trails, all.found.get_mut(first..).unwrap_or_default());
+            fates.push(listed.map_or(Fate::Gone, Fate::Listed));
+        }
+        // What is new in those that were listed, and tops that the index does not know.
+        let listed = fates.into_iter().filter_map(|fate| match fate {
+            Fate::Listed(below) => Some(below),
+            Fate::Kept | Fate::Gone => None,
         });
-        self.before = known.collect();
+        for folder in listed.flatten().chain(tops).collect::<Vec<_>>() {
+            if !self.knows(&folder) {
+                all.found.extend(self.whole(tool, &folder));
+            }
+        }
+        // Newest first.
+        let newest = |folder: &PathBuf| self.folders.get(folder.as_os_str()).map(|seen| seen.newest);
+        self.unchecked.sort_by_cached_key(newest);
+        self.fresh = Vec::new();
+        all
     }
 
-    /// Forgets what the index knew: from now on everything changes. Returns whether it knew of files that are gone.
-    pub fn begun(&mut self) -> bool {
-        let has_missed = self.has_missed || self.before.values().any(|before| !before.trails.is_empty());
-        self.before = HashMap::new();
-        self.fresh = Vec::new();
-        self.base = None;
-        has_missed
+    /// Looks at the next folder that was taken to be as the index knows it. `None`: there is no more.
+    pub fn next_unchecked(&mut self, tool: &impl Tool, base: Option<&Base>) -> Option<Looked> {
+        let folder = self.unchecked.pop()?;
+        // What alone may be in it is known: that is looked at, and not the folder.
+        let is_known = tool.only(&folder).is_some_and(|only| self.knows(&only));
+        if is_known || self.is_same(&folder, base) {
+            return Some(Looked::Same);
+        }
+        let found = self.again(tool, &folder);
+        Some(if self.knows(&folder) { Looked::Other(found) } else { Looked::Gone })
+    }
+
+    /// Returns how many folders are still to be looked at.
+    pub fn unchecked(&self) -> usize {
+        self.unchecked.len()
+    }
+
+    /// Takes it that somebody else looks at all folders.
+    pub fn check_none(&mut self) {
+        self.unchecked = Vec::new();
+    }
+
+    /// Returns whether a folder is as it was when it was looked at.
+    fn is_same(&self, folder: &Path, base: Option<&Base>) -> bool {
+        let near = base.and_then(|base| base.modified(folder));
+        let now = near.or_else(|| self.modified(folder));
+        self.folders.get(folder.as_os_str()).is_some_and(|seen| now == Some(seen.modified))
     }
 
     /// Returns the folders that were found since this was last asked.
@@ -87,21 +170,12 @@ impl Walk {
         std::mem::take(&mut self.fresh)
     }
 
-    /// Returns all folders, each with the time at which it need not be listed again, with none that can be where it
-    /// must be, and with the folders in it.
+    /// Returns all folders, each with the time at which it need not be listed again, and with none that can be where
+    /// it must be.
     pub fn settled(&self) -> HashMap<&OsStr, Listed<'_>> {
         let time = |seen: &Seen| if seen.is_settled { seen.modified } else { i64::MIN };
         let listed = |seen: &Seen| Listed { modified: time(seen), ..Listed::unsettled() };
-        let mut all: HashMap<&OsStr, Listed<'_>> =
-            self.folders.iter().map(|(path, seen)| (path.as_os_str(), listed(seen))).collect();
-        for path in self.folders.keys() {
-            if let Some((folder, name)) = apart(path)
-                && let Some(above) = all.get_mut(folder)
-            {
-                above.below.push(name);
-            }
-        }
-        all
+        self.folders.iter().map(|(path, seen)| (path.as_os_str(), listed(seen))).collect()
     }
 
     /// Walks a folder and all below it; returns the trails in it.
@@ -134,9 +208,7 @@ impl Walk {
         let changed: Vec<PathBuf> = self
             .folders
             .iter()
-            .filter(|(folder, seen)| {
-                fs::metadata(folder).map_or(true, |meta| stamped(&meta).modified != seen.modified)
-            })
+            .filter(|(folder, seen)| self.modified(Path::new(folder)) != Some(seen.modified))
             .map(|(folder, _)| folder.into())
             .collect();
         for folder in changed {
@@ -152,84 +224,99 @@ impl Walk {
 
     /// Returns the folders in which something is most likely to happen.
     pub fn liveliest(&self) -> Vec<PathBuf> {
-        let mut folders: Vec<(&i64, &OsString)> = self.newest.iter().map(|(path, at)| (at, path)).collect();
+        let all = self.folders.iter().map(|(path, seen)| (seen.newest, path));
+        let mut folders: Vec<(i64, &OsString)> = all.collect();
         folders.sort_unstable_by(|one, two| two.cmp(one));
         folders.into_iter().take(WATCHED).map(|(_, path)| path.into()).collect()
     }
 
     /// Lists a folder: its trails go to `found`, the folders to look into are returned. `None`: it is gone.
     fn look(&mut self, tool: &impl Tool, folder: &Path, found: &mut Vec<Found>) -> Option<Vec<PathBuf>> {
-        let before = self.before.remove(folder.as_os_str());
-        let only = tool.only(folder);
-        // What may be in it is known: that is looked at, and not the folder.
-        let known = before.as_ref().filter(|before| !before.below.is_empty() && only.is_some());
         // The time before the list: what comes meanwhile is found by the next look.
-        let modified = known.map(|known| known.modified).or_else(|| self.modified(folder));
-        let Some(modified) = modified else {
-            self.has_missed |= before.is_some();
-            return self.lost(folder);
-        };
+        let Some(modified) = self.modified(folder) else { return self.lost(folder) };
         let first = found.len();
-        let (below, is_settled) = match (before, only) {
-            (Some(Before { modified: then, trails, below }), _) if then == modified => {
-                let (all, base) = (trails.len(), self.base.as_ref());
-                let look = |path: &PathBuf| match base {
-                    Some(base) if base.has(path) => base.file(path),
-                    Some(_) | None => Look::plain(path),
-                };
-                let trails = trails.into_iter();
-                found.extend(trails.filter_map(|(path, entry)| {
-                    Some(Found { look: look(&path)?, path, known: Some(entry) })
-                }));
-                self.has_missed |= found.len() - first < all;
-                (below, modified != i64::MIN)
-            }
-            (_, Some(only)) => {
-                // As in a list: a link may lead anywhere.
-                let is_there = fs::symlink_metadata(&only).is_ok_and(|meta| meta.is_dir());
-                (is_there.then_some(only).into_iter().collect(), is_past(modified))
-            }
-            (before, None) => {
-                let Ok(listed) = list(tool, folder, found) else { return self.lost(folder) };
-                let known = before.map(|before| before.trails).unwrap_or_default();
-                self.has_missed |= !recognise(known, found.get_mut(first..).unwrap_or_default());
-                (listed.below, is_past(modified) && !listed.has_others)
-            }
+        let (below, is_settled) = if let Some(only) = tool.only(folder) {
+            // As in a list: a link may lead anywhere.
+            let is_there = fs::symlink_metadata(&only).is_ok_and(|meta| meta.is_dir());
+            (is_there.then_some(only).into_iter().collect(), is_past(modified))
+        } else {
+            let Ok(listed) = list(tool, folder, found) else { return self.lost(folder) };
+            (listed.below, is_past(modified) && !listed.has_others)
         };
-        if self.folders.insert(folder.into(), Seen { modified, is_settled }).is_none() {
+        let before = self.folders.get(folder.as_os_str()).map_or(i64::MIN, |seen| seen.newest);
+        let seen = Seen { modified, is_settled, newest: before };
+        if self.folders.insert(folder.into(), seen).is_none() {
             self.fresh.push(folder.to_owned());
         }
         let times = found.iter().skip(first).map(|found| found.look.stamped.modified);
-        self.happened(&tool.tops(), folder, times.fold(modified, i64::max));
+        self.happened(folder, times.fold(modified, i64::max));
         Some(below)
     }
 
     fn lost(&mut self, folder: &Path) -> Option<Vec<PathBuf>> {
         self.folders.remove(folder.as_os_str());
-        self.newest.remove(folder.as_os_str());
         None
     }
 
-    /// Returns when a folder was last changed. The first one may be a link, and is looked at by its whole path.
+    /// Returns when a folder was last changed; `None`: it is gone. Only the first one may be a link.
     fn modified(&self, folder: &Path) -> Option<i64> {
-        let near = self.base.as_ref().and_then(|base| base.modified(folder));
-        near.or_else(|| fs::metadata(folder).ok().map(|meta| stamped(&meta).modified))
+        let is_below = above(folder.as_os_str()).is_some_and(|above| self.folders.contains_key(above));
+        let meta = if is_below { fs::symlink_metadata(folder) } else { fs::metadata(folder) };
+        meta.ok().filter(Metadata::is_dir).map(|meta| stamped(&meta).modified)
     }
 
     /// Notes when something happened in a folder, and so in those above it.
-    fn happened(&mut self, tops: &[PathBuf], folder: &Path, at: i64) {
+    fn happened(&mut self, folder: &Path, at: i64) {
         for folder in std::iter::successors(Some(folder.as_os_str()), |folder| above(folder)) {
-            match self.newest.get_mut(folder) {
+            match self.folders.get_mut(folder) {
                 // Those above have seen it too.
-                Some(newest) if *newest >= at => return,
-                Some(newest) => *newest = at,
-                None => drop(self.newest.insert(folder.into(), at)),
-            }
-            if tops.iter().any(|top| top.as_os_str() == folder) {
-                return;
+                Some(seen) if seen.newest >= at => return,
+                Some(seen) => seen.newest = at,
+                // It is above all that are looked into.
+                None => return,
             }
         }
     }
+}
+
+impl Found {
+    /// One that is taken to be as the index knows it.
+    fn unchecked(path: PathBuf, known: Entry) -> Self {
+        let look = Look { stamped: known.stamped, born: known.born };
+        Self { path, look, known: Some(known), is_checked: false }
+    }
+
+    /// Looks at it, if nobody did; returns whether it is there.
+    pub fn check(&mut self) -> bool {
+        if !std::mem::replace(&mut self.is_checked, true) {
+            let Some(look) = Look::plain(&self.path) else { return false };
+            self.look = look;
+        }
+        true
+    }
+}
+
+/// Returns when something in or below each folder happened last.
+fn newest(folders: &[Folder]) -> Vec<i64> {
+    let own = |folder: &Folder| {
+        folder.trails.iter().map(|(_, entry)| entry.stamped.modified).fold(folder.modified, i64::max)
+    };
+    let mut newest: Vec<i64> = folders.iter().map(own).collect();
+    // Each comes after the one that it is in.
+    for (nth, folder) in folders.iter().enumerate().rev() {
+        let at = newest.get(nth).copied().unwrap_or(i64::MIN);
+        if let Some(above) = folder.above.and_then(|above| newest.get_mut(above)) {
+            *above = at.max(*above);
+        }
+    }
+    newest
+}
+
+/// Returns since when something happened in each of those folders in which it did last.
+fn lively(newest: &[i64]) -> i64 {
+    let mut newest = newest.to_vec();
+    let at = newest.len().checked_sub(LIVELY);
+    at.map_or(i64::MIN, |at| *newest.select_nth_unstable(at).1)
 }
 
 /// Gives files that were listed what the index knows of them; returns whether all that it knows are there.
@@ -273,7 +360,7 @@ fn list(tool: &impl Tool, folder: &Path, found: &mut Vec<Found>) -> io::Result<C
             Sort::Folder if kind.is_dir() => listed.below.push(path),
             Sort::Trail if kind.is_file() => {
                 let look = entry.metadata().ok().as_ref().and_then(Look::of);
-                found.extend(look.map(|look| Found { path, look, known: None }));
+                found.extend(look.map(|look| Found { path, look, known: None, is_checked: true }));
             }
             Sort::Folder | Sort::Trail | Sort::Side(_) | Sort::Other => listed.has_others |= kind.is_dir(),
         }
