@@ -12,13 +12,13 @@ pub mod fold;
 pub mod index;
 pub mod look;
 mod notice;
+mod numbers;
 pub mod pack;
 pub(in crate::source) mod tell;
 pub mod tool;
 mod walk;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,9 +27,9 @@ use ahead::{Ahead, Pace};
 use check::CHECKED_AT_ONCE;
 use file::{Ending, TrailFile};
 use fold::Fold;
-use hashbrown::HashMap;
 use index::Listed;
 use look::Look;
+use numbers::Numbers;
 use pack::Texts;
 use tell::Teller;
 use tool::{Scope, Tool};
@@ -64,7 +64,7 @@ pub struct Trails<T: Tool> {
     scope: Scope,
     index: Option<index::Place>,
     files: Vec<TrailFile>,
-    by_path: HashMap<OsString, usize>,
+    numbers: Numbers,
     walk: Walk,
     /// What waits to be read or told, the next one last.
     queue: Vec<usize>,
@@ -107,7 +107,7 @@ impl<T: Tool> Trails<T> {
             scope,
             index,
             files: Vec::new(),
-            by_path: HashMap::new(),
+            numbers: Numbers::default(),
             walk: Walk::default(),
             queue: Vec::new(),
             unchecked: Vec::new(),
@@ -139,17 +139,21 @@ impl<T: Tool> Trails<T> {
         let known = self.index.as_ref().map(index::Place::load).unwrap_or_default();
         let is_priced = known.prices == self.teller.pricer.prices().fingerprint();
         let Recalled { mut found, has_missed } = self.walk.recall(&self.tool, known.folders);
-        // Newest first, and of those it is known how they are now. Always in the same order, if they are of one moment.
-        found.sort_unstable_by(|one, two| {
-            let modified = |found: &Found| found.look.stamped.modified;
-            modified(one).cmp(&modified(two)).then_with(|| one.path.cmp(&two.path))
-        });
-        let (all, newest) = (found.len(), found.len().saturating_sub(RECENT));
-        let mut places = 0..;
-        found.retain_mut(|found| places.next() < Some(newest) || found.check());
+        // Of the newest it is known how they are now, before anything is told.
+        let mut order: Vec<usize> = (0..found.len()).collect();
+        let by_age = |one: &usize, two: &usize| {
+            let age = |nth: &usize| found.get(*nth).map(|found| (found.look.stamped.modified, &found.path));
+            age(one).cmp(&age(two))
+        };
+        let before = found.len().saturating_sub(RECENT);
+        if before > 0 {
+            order.select_nth_unstable_by(before, by_age);
+        }
+        let newest: BTreeSet<usize> = order.into_iter().skip(before).collect();
+        let (all, mut places) = (found.len(), 0..);
+        found.retain_mut(|found| !places.next().is_some_and(|nth| newest.contains(&nth)) || found.check());
         self.is_dirty = has_missed || found.len() < all || !is_priced;
         self.files.reserve(found.len());
-        self.by_path.reserve(found.len());
         self.queue.reserve(found.len());
         self.teller.expect(found.len());
         for mut one in found {
@@ -158,12 +162,20 @@ impl<T: Tool> Trails<T> {
             }
             self.add(one);
         }
+        let mut order = std::mem::take(&mut self.queue);
+        self.by_age(&mut order);
+        self.queue = order;
         self.recent = self.queue.iter().rev().take(RECENT).copied().collect();
         self.first = Some(self.queue.len());
         self.to_watch = self.walk.liveliest();
         self.to_watch.extend(self.tool.around());
         (self.looked, self.saved) = (Some(now), Some(now));
-        self.buffer = vec![0; CHUNK];
+    }
+
+    /// Puts files in the order of their age, the newest last; those of one moment always in the same one.
+    fn by_age(&self, files: &mut [usize]) {
+        let age = |ix: &usize| self.files.get(*ix).map(|file| (file.stamped.modified, &file.path));
+        files.sort_unstable_by(|one, two| age(one).cmp(&age(two)));
     }
 
     /// Takes in a file that was found, if it is wanted; returns its number.
@@ -174,7 +186,6 @@ impl<T: Tool> Trails<T> {
         }
         let is_wanted = self.may_want(&file);
         let ix = self.files.len();
-        self.by_path.insert(file.path.clone().into(), ix);
         file.is_queued = is_wanted;
         self.files.push(file);
         self.unchecked.extend((!found.is_checked).then_some(ix));
@@ -283,6 +294,7 @@ impl<T: Tool> Trails<T> {
             file.tell(owner, &mut self.teller, &mut self.texts, batch);
         }
         let read = if file.is_behind() || file.trouble.is_some() {
+            self.buffer.resize(CHUNK, 0);
             file.read(&self.tool, (&mut self.buffer, &mut self.said), budget, &mut fresh)
         } else {
             Ok((0, Ending::End))
@@ -338,7 +350,7 @@ impl<T: Tool> Trails<T> {
         self.teller.start_over(batch);
         self.teller.open(&self.tool.root().display().to_string(), batch);
         let files = std::mem::take(&mut self.files);
-        self.by_path.clear();
+        self.numbers = Numbers::default();
         self.queue.clear();
         self.check_none();
         self.recent.clear();
@@ -351,15 +363,13 @@ impl<T: Tool> Trails<T> {
                 file.forget(look);
             }
             (file.is_told, file.is_queued) = (false, true);
-            let ix = self.files.len();
-            self.by_path.insert(file.path.clone().into(), ix);
+            self.queue.push(self.files.len());
             self.files.push(file);
-            self.queue.push(ix);
         }
         let mut queue = std::mem::take(&mut self.queue);
         queue.retain(|ix| self.files.get(*ix).is_some_and(|file| self.may_want(file)));
+        self.by_age(&mut queue);
         self.queue = queue;
-        self.queue.sort_by_key(|ix| self.files.get(*ix).map(|file| file.stamped.modified));
         self.recent = self.queue.iter().rev().take(RECENT).copied().collect();
         self.first = Some(self.queue.len());
     }

@@ -19,7 +19,7 @@ pub(super) const CHECKED_LATER: usize = 256;
 impl<T: Tool> Trails<T> {
     /// Returns whether what a start told is still to be looked at.
     pub(super) fn is_first_to_check(&self) -> bool {
-        self.first.is_some() && (!self.unchecked.is_empty() || self.walk.unchecked() > 0)
+        self.first.is_some() && (!self.unchecked.is_empty() || self.walk.has_unchecked())
     }
 
     /// Returns whether there is something to do right away.
@@ -33,16 +33,15 @@ impl<T: Tool> Trails<T> {
         self.walk.check_none();
     }
 
-    /// Begins to look at every file again, those that changed last first.
+    /// Begins to look at every file again.
     pub(super) fn check_anew(&mut self) {
         self.unchecked = (0..self.files.len()).collect();
-        self.unchecked.sort_by_key(|ix| self.files.get(*ix).map(|file| file.stamped.modified));
     }
 
     /// Looks at so many folders and files that nobody looked at lately. What is new is read next; where something that
     /// was told does not count any more, all is told anew.
     pub(super) fn check(&mut self, most: usize) {
-        if self.unchecked.is_empty() && self.walk.unchecked() == 0 {
+        if self.unchecked.is_empty() && !self.walk.has_unchecked() {
             return;
         }
         let base = Base::of(self.tool.root());

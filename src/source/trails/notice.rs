@@ -32,7 +32,7 @@ impl<T: Tool> Trails<T> {
     }
 
     fn look_at(&mut self, path: &Path) {
-        if let Some(ix) = self.by_path.get(path.as_os_str()).copied() {
+        if let Some(ix) = self.numbers.of(&self.files, path) {
             if self.files.get_mut(ix).is_some_and(TrailFile::glance) {
                 self.enqueue(ix);
             }
@@ -51,7 +51,7 @@ impl<T: Tool> Trails<T> {
                 }
             }
             Sort::Side(trail) => {
-                if let Some(ix) = self.by_path.get(trail.as_os_str()).copied() {
+                if let Some(ix) = self.numbers.of(&self.files, &trail) {
                     self.enqueue(ix);
                 }
             }
@@ -67,7 +67,7 @@ impl<T: Tool> Trails<T> {
 
     /// Takes in a file that was found after the first reading began.
     pub(super) fn take_in(&mut self, found: Found) {
-        if let Some(ix) = self.by_path.get(found.path.as_os_str()).copied() {
+        if let Some(ix) = self.numbers.of(&self.files, &found.path) {
             self.compare(ix, Some(found.look.stamped));
         } else if let Some(ix) = self.add(found) {
             self.recent.push_front(ix);

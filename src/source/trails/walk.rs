@@ -28,7 +28,9 @@ const DEEPEST: usize = 8;
 #[derive(Debug, Default)]
 pub struct Walk {
     folders: HashMap<OsString, Seen>,
-    /// Those that are taken to be as the index knows them, the next one to be looked at last.
+    /// Whether some are only taken to be as the index knows them.
+    has_trusted: bool,
+    /// Those of them that are still to be looked at, the next one last: once that has begun.
     unchecked: Vec<PathBuf>,
     /// Those that were found since this was last asked: nobody hears of what happens in them yet.
     fresh: Vec<PathBuf>,
@@ -44,6 +46,8 @@ struct Seen {
     is_settled: bool,
     /// When something in or below it happened last.
     newest: i64,
+    /// Whether it is only taken to be as the index knows it.
+    is_trusted: bool,
 }
 
 /// What became of a folder that the index knows.
@@ -110,8 +114,8 @@ impl Walk {
                 let known = trails.into_iter().map(|(path, entry)| Found::unchecked(path, entry));
                 all.found.extend(known);
                 fates.push(Fate::Kept);
-                self.unchecked.extend(is_trusted.then(|| path.clone()));
-                self.folders.insert(path.into(), Seen { modified, is_settled: true, newest });
+                self.has_trusted |= is_trusted;
+                self.folders.insert(path.into(), Seen { modified, is_settled: true, newest, is_trusted });
                 continue;
             }
             let first = all.found.len();
@@ -129,15 +133,20 @@ impl Walk {
                 all.found.extend(self.whole(tool, &folder));
             }
         }
-        // Newest first.
-        let newest = |folder: &PathBuf| self.folders.get(folder.as_os_str()).map(|seen| seen.newest);
-        self.unchecked.sort_by_cached_key(newest);
         self.fresh = Vec::new();
         all
     }
 
     /// Looks at the next folder that was taken to be as the index knows it. `None`: there is no more.
     pub fn next_unchecked(&mut self, tool: &impl Tool, base: Option<&Base>) -> Option<Looked> {
+        if std::mem::take(&mut self.has_trusted) {
+            let trusted = self.folders.iter().filter(|(_, seen)| seen.is_trusted);
+            let mut trusted: Vec<(i64, &OsString)> =
+                trusted.map(|(path, seen)| (seen.newest, path)).collect();
+            // Newest first.
+            trusted.sort_unstable();
+            self.unchecked = trusted.into_iter().map(|(_, path)| path.into()).collect();
+        }
         let folder = self.unchecked.pop()?;
         // What alone may be in it is known: that is looked at, and not the folder.
         let is_known = tool.only(&folder).is_some_and(|only| self.knows(&only));
@@ -148,14 +157,14 @@ impl Walk {
         Some(if self.knows(&folder) { Looked::Other(found) } else { Looked::Gone })
     }
 
-    /// Returns how many folders are still to be looked at.
-    pub fn unchecked(&self) -> usize {
-        self.unchecked.len()
+    /// Returns whether folders are still to be looked at.
+    pub fn has_unchecked(&self) -> bool {
+        self.has_trusted || !self.unchecked.is_empty()
     }
 
     /// Takes it that somebody else looks at all folders.
     pub fn check_none(&mut self) {
-        self.unchecked = Vec::new();
+        (self.has_trusted, self.unchecked) = (false, Vec::new());
     }
 
     /// Returns whether a folder is as it was when it was looked at.
@@ -244,7 +253,7 @@ impl Walk {
             (listed.below, is_past(modified) && !listed.has_others)
         };
         let before = self.folders.get(folder.as_os_str()).map_or(i64::MIN, |seen| seen.newest);
-        let seen = Seen { modified, is_settled, newest: before };
+        let seen = Seen { modified, is_settled, newest: before, is_trusted: false };
         if self.folders.insert(folder.into(), seen).is_none() {
             self.fresh.push(folder.to_owned());
         }
