@@ -559,3 +559,93 @@ fn of_the_jobs_of_a_shell_the_one_that_has_the_terminal_is_in_front() {
     world.look_until("one is in front", |world| in_front(world) == wanted);
     drop((shell, bare));
 }
+
+impl World {
+    /// Writes a line of a session's transcript, or of one of its agents, of so many seconds ago.
+    fn says(&self, session: &str, agent: Option<&str>, ago: i64) {
+        use std::io::Write;
+        let root = self.root();
+        let name = root.display().to_string().replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+        let folder = root.join("home/.claude/projects").join(name);
+        let path = match agent {
+            None => folder.join(format!("{session}.jsonl")),
+            Some(agent) => folder.join(format!("{session}/subagents/agent-{agent}.jsonl")),
+        };
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let at = system_now().millis() - ago * 1_000;
+        let line = serde_json::json!({
+            "type": "user", "uuid": format!("u{at}"), "sessionId": session, "agentId": agent, "isSidechain": agent.is_some(),
+            "timestamp": Stamp::from_millis(at).to_string(), "cwd": root.display().to_string(),
+            "message": { "role": "user", "content": "Mend it." },
+        });
+        let mut file = std::fs::File::options().append(true).create(true).open(path).unwrap();
+        writeln!(file, "{line}").unwrap();
+    }
+
+    /// Runs the program in a folder, by a person whose home is in the world.
+    fn run(&self, folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+        let mut command = assert_cmd::Command::cargo_bin("quarterdeck").unwrap();
+        command.current_dir(folder).env_clear().env("HOME", self.root().join("home"));
+        let output = command.args(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    }
+
+    /// Returns what is shown of each node in a folder: its id, its state and the reason.
+    fn shown(&self, folder: &Path) -> Vec<String> {
+        let (_, said) = self.run(folder, &["status", "--json"]);
+        let told: serde_json::Value = serde_json::from_str(&said).unwrap();
+        let word = |node: &serde_json::Value, field: &str| node[field].as_str().unwrap_or("-").to_owned();
+        let nodes = told.get("nodes").and_then(serde_json::Value::as_array).unwrap().iter();
+        nodes.map(|node| ["id", "status", "reason"].map(|field| word(node, field)).join(" ")).collect()
+    }
+}
+
+fn system_now() -> Stamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    Stamp::from_millis(i64::try_from(since.as_millis()).unwrap())
+}
+
+#[test]
+fn what_a_person_cancelled_by_signal_is_cancelled_until_it_is_resumed() {
+    let world = World::new();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let claude = world.start("claude", "sleep 60; true", &[]);
+    world.list(&claude, "s1");
+    world.says("s1", None, 60);
+    world.says("s1", Some("a1"), 30);
+    assert_eq!(world.shown(&world.root()), ["claude:s1 running -", "claude:a1 running -"]);
+    let (code, said) = world.run(&world.root(), &["cancel", "claude:s1", "--yes", "--reason", "wrong way"]);
+    assert!(code == Some(0) && said.contains("2 ended"), "{code:?} {said}");
+    let cancelled = ["claude:s1 cancelled wrong way", "claude:a1 cancelled wrong way"];
+    assert_eq!(world.shown(&world.root()), cancelled);
+    assert!(!world.root().join(".quarterdeck").exists(), "a project is not touched");
+    assert_eq!(world.shown(elsewhere.path()), [""; 0], "nor is it shown in another one");
+    let (_, said) = world.run(elsewhere.path(), &["status", "--all"]);
+    assert!(said.contains("cancelled"), "{said}");
+    // Its person resumes it: the agent's own word is newer.
+    let again = world.start("claude", "sleep 60; true", &[]);
+    world.list(&again, "s1");
+    assert_eq!(world.shown(&world.root()), cancelled, "that a process is there is no word");
+    world.says("s1", None, -1);
+    assert_eq!(world.shown(&world.root()), ["claude:s1 running -", cancelled[1]]);
+    let (_, said) = world.run(&world.root(), &["cancel", "claude:s1", "--yes"]);
+    assert!(said.contains("2 ended"), "{said}");
+}
+
+#[test]
+fn what_does_not_end_or_ends_by_itself_is_nobodys_word() {
+    let world = World::new();
+    let claude = world.start("claude", "sleep 60; true", &[]);
+    world.list(&claude, "s1");
+    world.says("s1", None, 60);
+    let (code, _) = world.run(&world.root(), &["cancel", "claude:s1"]);
+    assert_eq!(code, Some(1), "nobody said yes");
+    for verb in ["pause", "resume"] {
+        let (code, said) = world.run(&world.root(), &[verb, "claude:s1", "--yes"]);
+        assert_eq!(code, Some(0), "{said}");
+    }
+    drop(claude);
+    let shown = world.shown(&world.root());
+    assert!(shown[0].starts_with("claude:s1 stale"), "{shown:?}");
+    assert!(!world.root().join("home/.local/state").exists());
+}

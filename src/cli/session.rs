@@ -1,6 +1,8 @@
 //! A session, or an agent in one, that no engine need run: found by the id that the tree shows it with.
 
-use super::natives::Natives;
+use std::path::PathBuf;
+
+use super::natives::{Natives, whole};
 use super::{Place, load_all, now, working_folder};
 use crate::model::key::{NodeKey, SourceId};
 use crate::model::node::Node;
@@ -15,6 +17,8 @@ use crate::store::folder::StateFolder;
 pub(super) struct Known {
     /// The state folder, where there is one.
     pub folder: Option<StateFolder>,
+    /// The project that is looked at.
+    pub project: PathBuf,
     pub model: Model,
     pub now: Stamp,
 }
@@ -27,13 +31,13 @@ impl Known {
         if let Some(folder) = &folder {
             feeds.push(Box::new(Follower::new(folder.clone(), SourceId(0))));
         }
+        let here = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
         if !place.engine_only {
-            let here = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
             feeds.extend(Natives::of(&here).feeds(1));
         } else if let Some(folder) = &folder {
             feeds.push(Box::new(Hooked::new(folder.clone(), SourceId(1))));
         }
-        Ok(Self { folder, model: load_all(now, feeds), now })
+        Ok(Self { folder, project: whole(here.project()), model: load_all(now, feeds), now })
     }
 
     /// Returns the node that `TOOL:SESSION` or `TOOL:SESSION/AGENT` means, or any other key; or why none is.
