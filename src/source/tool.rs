@@ -21,6 +21,9 @@ use crate::model::time::Stamp;
 pub(super) struct Tool {
     pub kind: SourceKind,
     pub wanted: &'static [Wanted],
+    /// The beginnings of the paths below which only the latest are of interest, so that it need not be said where older ones
+    /// are not read.
+    pub past: &'static [&'static str],
     /// Says what the files mean: pure.
     pub read: fn(&Pages, &mut Sheet),
 }
@@ -116,8 +119,10 @@ impl Folder {
         if let Some(why) = self.refused {
             return SourceState::Corrupt { since: now, what: why.into() };
         }
-        match (self.shelf.state(now), self.trouble.as_ref().or(self.left_out.as_ref())) {
-            (SourceState::Ok, Some(what)) => SourceState::Partial { what: what.as_str().into() },
+        let unread = || self.shelf.left_out(self.tool.past);
+        let what = || self.trouble.clone().or_else(|| self.left_out.clone()).or_else(unread);
+        match (self.shelf.state(now), what()) {
+            (SourceState::Ok, Some(what)) => SourceState::Partial { what: what.into() },
             (state, _) => state,
         }
     }
