@@ -39,6 +39,8 @@ pub(super) struct Folder {
     is_open: bool,
     refused: Option<&'static str>,
     trouble: Option<String>,
+    /// When what was told is no longer so by the time alone.
+    until: Option<Stamp>,
     /// What was not even looked for, where that is said here.
     left_out: Option<String>,
 }
@@ -55,6 +57,7 @@ impl Folder {
             is_open: false,
             refused: None,
             trouble: None,
+            until: None,
             left_out: None,
         }
     }
@@ -87,9 +90,10 @@ impl Folder {
             return;
         }
         let changed = self.shelf.look(now);
-        if changed {
-            let mut sheet = Sheet::of(self.source);
+        if changed || self.until.is_some_and(|until| until <= now) {
+            let mut sheet = Sheet::of(self.source, now);
             (self.tool.read)(&self.shelf.pages, &mut sheet);
+            self.until = sheet.until();
             (self.refused, self.trouble) = (sheet.refused(), sheet.trouble());
             if self.refused.is_none() {
                 self.open(batch);
@@ -134,7 +138,7 @@ pub(super) fn facts(
     files: impl IntoIterator<Item = (String, Vec<u8>)>,
     source: SourceId,
 ) -> Vec<Fact> {
-    let mut sheet = Sheet::of(source);
+    let mut sheet = Sheet::of(source, Stamp::from_millis(0));
     (tool.read)(&Pages::read(files), &mut sheet);
     if sheet.refused().is_some() {
         return Vec::new();
