@@ -312,17 +312,32 @@ fn load(now: Stamp, feed: impl Feed) -> Model {
 /// Takes in everything that several sources have now, and lets their clocks run up to `now`.
 fn load_all(now: Stamp, feeds: Vec<Box<dyn Feed>>) -> Model {
     let mut model = Model::default();
+    // One after the other goes when it was read: what it keeps in mind is as large as what it told.
     for mut feed in feeds {
-        loop {
-            let batch = feed.poll(now);
-            let _ = model.apply_all(batch.facts);
-            if !batch.more {
-                break;
-            }
-        }
+        take_in(&mut model, &mut *feed, now);
     }
     let _ = model.advance(now);
     model
+}
+
+/// The same of sources that go on being asked.
+fn load_kept(now: Stamp, feeds: &mut [Box<dyn Feed>]) -> Model {
+    let mut model = Model::default();
+    for feed in feeds {
+        take_in(&mut model, &mut **feed, now);
+    }
+    let _ = model.advance(now);
+    model
+}
+
+fn take_in(model: &mut Model, feed: &mut dyn Feed, now: Stamp) {
+    loop {
+        let batch = feed.poll(now);
+        let _ = model.apply_all(batch.facts);
+        if !batch.more {
+            return;
+        }
+    }
 }
 
 /// Reads a moment that a person typed.

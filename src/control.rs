@@ -5,6 +5,7 @@
 
 mod tools;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use tools::reason;
@@ -183,6 +184,32 @@ impl Signalled {
     pub fn key(&self) -> NodeKey {
         NodeKey::Process(self.pid, self.start)
     }
+}
+
+/// What works in a process, and therefore ends with it: told so that it can be kept who ended it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Inside {
+    /// The sessions and agents that have not ended by themselves, of those that their own files tell of.
+    pub keys: Vec<NodeKey>,
+    /// The folders of whose tree they are a part.
+    pub folders: Vec<PathBuf>,
+}
+
+/// Returns what works in a process now.
+pub fn inside_of(model: &Model, process: &Signalled) -> Inside {
+    let Some(top) = model.find(&process.key()) else { return Inside::default() };
+    let has_files = |node: &Node| {
+        let mut kinds = node.sources().into_iter().filter_map(|source| Some(model.source(source)?.kind));
+        kinds.any(SourceKind::is_agents_own)
+    };
+    // What the system alone knows is gone with its process, and needs no word.
+    let ends = |(_, node): &(NodeIx, &Node)| !node.status.is_ended() && has_files(node);
+    let is_named =
+        |key: &&NodeKey| matches!(key, NodeKey::CliSession(..) | NodeKey::CliAgent(..) | NodeKey::ToolUse(_));
+    let named = |(_, node): (NodeIx, &Node)| node.keys.iter().find(is_named).cloned();
+    let keys = model.subtree(top).filter(ends).filter_map(named).collect();
+    let folder = model.get(top).and_then(|node| node.more()?.workspace.as_deref()).map(PathBuf::from);
+    Inside { keys, folders: folder.into_iter().collect() }
 }
 
 /// Returns through what this can be done, or why it cannot.
@@ -608,5 +635,31 @@ mod tests {
             refused(silent(), Control::Retry),
             format!("No engine runs it, and retry takes one: its process is gone, {sign}.")
         );
+    }
+
+    #[test]
+    fn what_ends_with_a_process_is_what_works_in_it_and_is_known_by_more_than_the_process() {
+        use crate::model::fact::{Description, Fact, NodeFact, StatusReport};
+        use crate::model::words::Field;
+        let (mut model, ix) = session(&[]);
+        let agent = |id: &str| NodeKey::CliAgent("claude".into(), id.into());
+        let above = || model.get(ix).unwrap().keys.first().unwrap().clone();
+        let says = |id: &str, what| Fact::node(SourceId(1), None, agent(id), what);
+        let of = |word: &str| NodeFact::Status(StatusReport::of(Field::Session, word.to_owned()));
+        let folder = Description { workspace: Some("/shop".into()), ..Description::default() };
+        let keys = crate::model::key::Keys::from(above()).and(NodeKey::Process(4711, 9));
+        let mut facts = vec![Fact::node(SourceId(1), None, keys, NodeFact::Described(Box::new(folder)))];
+        for (id, word) in [("works", "running"), ("over", "completed")] {
+            facts.extend([says(id, NodeFact::Under(above().into())), says(id, of(word))]);
+        }
+        let alone = NodeKey::Process(4712, 9);
+        facts.push(Fact::node(SourceId(2), None, alone, of("alive")));
+        let session = above();
+        let _ = model.apply_all(facts);
+        let of = |pid| inside_of(&model, &Signalled { pid, start: 9, command: "claude".into() });
+        let inside = Inside { keys: vec![session, agent("works")], folders: vec!["/shop".into()] };
+        assert_eq!(of(4711), inside);
+        assert_eq!(of(4712).keys, []);
+        assert_eq!(of(4713), Inside::default());
     }
 }

@@ -7,6 +7,7 @@
 pub mod claude;
 pub mod codex;
 mod document;
+pub mod ended;
 pub mod feed;
 pub mod follow;
 pub mod foreign;

@@ -11,6 +11,7 @@
 pub mod check;
 pub mod compact;
 pub mod disk;
+pub mod ended;
 pub mod error;
 pub mod folder;
 pub mod history;
@@ -27,6 +28,7 @@ pub mod retention;
 pub mod salvage;
 pub mod segment;
 pub mod snapshot;
+pub mod user;
 pub mod views;
 mod writer;
 

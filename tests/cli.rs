@@ -527,7 +527,7 @@ fn a_projects_own_sessions_are_shown_without_any_set_up() {
     assert_snapshot!(run(&root, &["--now", NOW]), @r"
     ✔ Paint the shed  done  claude  –  9s  1.2K  <$0.01
 
-    1 step: 1 done · 1.2K tokens · <$0.01
+    1 session: 1 done · 1.2K tokens · <$0.01
     [exit code 0]
     ");
     assert_snapshot!(run(&root, &["--now", NOW, "--engine-only"]), @r"

@@ -559,3 +559,191 @@ fn of_the_jobs_of_a_shell_the_one_that_has_the_terminal_is_in_front() {
     world.look_until("one is in front", |world| in_front(world) == wanted);
     drop((shell, bare));
 }
+
+impl World {
+    /// Writes a line of a session's transcript, or of one of its agents, of so many seconds ago.
+    fn says(&self, session: &str, agent: Option<&str>, ago: i64) {
+        use std::io::Write;
+        let root = self.root();
+        let name = root.display().to_string().replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+        let folder = root.join("home/.claude/projects").join(name);
+        let path = match agent {
+            None => folder.join(format!("{session}.jsonl")),
+            Some(agent) => folder.join(format!("{session}/subagents/agent-{agent}.jsonl")),
+        };
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let at = system_now().millis() - ago * 1_000;
+        let line = serde_json::json!({
+            "type": "user", "uuid": format!("u{at}"), "sessionId": session, "agentId": agent, "isSidechain": agent.is_some(),
+            "timestamp": Stamp::from_millis(at).to_string(), "cwd": root.display().to_string(),
+            "message": { "role": "user", "content": "Mend it." },
+        });
+        let mut file = std::fs::File::options().append(true).create(true).open(path).unwrap();
+        writeln!(file, "{line}").unwrap();
+    }
+
+    /// Runs the program in a folder, by a person whose home is in the world.
+    fn run(&self, folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+        let mut command = assert_cmd::Command::cargo_bin("quarterdeck").unwrap();
+        command.current_dir(folder).env_clear().env("HOME", self.root().join("home"));
+        let output = command.args(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    }
+
+    /// Returns what is shown of each node in a folder: its id, its state and the reason.
+    fn shown(&self, folder: &Path) -> Vec<String> {
+        let (_, said) = self.run(folder, &["status", "--json"]);
+        let told: serde_json::Value = serde_json::from_str(&said).unwrap();
+        let word = |node: &serde_json::Value, field: &str| node[field].as_str().unwrap_or("-").to_owned();
+        let nodes = told.get("nodes").and_then(serde_json::Value::as_array).unwrap().iter();
+        nodes.map(|node| ["id", "status", "reason"].map(|field| word(node, field)).join(" ")).collect()
+    }
+}
+
+fn system_now() -> Stamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    Stamp::from_millis(i64::try_from(since.as_millis()).unwrap())
+}
+
+#[test]
+fn what_a_person_cancelled_by_signal_is_cancelled_until_it_is_resumed() {
+    let world = World::new();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let claude = world.start("claude", "sleep 60; true", &[]);
+    world.list(&claude, "s1");
+    world.says("s1", None, 60);
+    world.says("s1", Some("a1"), 30);
+    assert_eq!(world.shown(&world.root()), ["claude:s1 running -", "claude:a1 running -"]);
+    let (code, said) = world.run(&world.root(), &["cancel", "claude:s1", "--yes", "--reason", "wrong way"]);
+    assert!(code == Some(0) && said.contains("2 ended"), "{code:?} {said}");
+    let cancelled = ["claude:s1 cancelled wrong way", "claude:a1 cancelled wrong way"];
+    assert_eq!(world.shown(&world.root()), cancelled);
+    assert!(!world.root().join(".quarterdeck").exists(), "a project is not touched");
+    assert_eq!(world.shown(elsewhere.path()), [""; 0], "nor is it shown in another one");
+    let (_, said) = world.run(elsewhere.path(), &["status", "--all"]);
+    assert!(said.contains("cancelled"), "{said}");
+    // Its person resumes it: the agent's own word is newer.
+    let again = world.start("claude", "sleep 60; true", &[]);
+    world.list(&again, "s1");
+    assert_eq!(world.shown(&world.root()), cancelled, "that a process is there is no word");
+    world.says("s1", None, -1);
+    assert_eq!(world.shown(&world.root()), ["claude:s1 running -", cancelled[1]]);
+    let (_, said) = world.run(&world.root(), &["cancel", "claude:s1", "--yes"]);
+    assert!(said.contains("2 ended"), "{said}");
+}
+
+#[test]
+fn what_does_not_end_or_ends_by_itself_is_nobodys_word() {
+    let world = World::new();
+    let claude = world.start("claude", "sleep 60; true", &[]);
+    world.list(&claude, "s1");
+    world.says("s1", None, 60);
+    let (code, _) = world.run(&world.root(), &["cancel", "claude:s1"]);
+    assert_eq!(code, Some(1), "nobody said yes");
+    for verb in ["pause", "resume"] {
+        let (code, said) = world.run(&world.root(), &[verb, "claude:s1", "--yes"]);
+        assert_eq!(code, Some(0), "{said}");
+    }
+    drop(claude);
+    let shown = world.shown(&world.root());
+    assert!(shown[0].starts_with("claude:s1 stale"), "{shown:?}");
+    assert!(!world.root().join("home/.local/state").exists());
+}
+
+impl World {
+    /// Writes the last word of a session's turn, of so many seconds ago.
+    fn answers(&self, session: &str, ago: i64) {
+        use std::io::Write;
+        let root = self.root();
+        let name = root.display().to_string().replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+        let path = root.join("home/.claude/projects").join(name).join(format!("{session}.jsonl"));
+        let at = system_now().millis() - ago * 1_000;
+        let line = serde_json::json!({
+            "type": "assistant", "uuid": format!("a{at}"), "sessionId": session,
+            "timestamp": Stamp::from_millis(at).to_string(), "cwd": root.display().to_string(),
+            "message": { "id": format!("msg-{at}"), "role": "assistant", "model": "claude-opus-5-5",
+                "stop_reason": "end_turn", "content": [{ "type": "text", "text": "Mended." }] },
+        });
+        let mut file = std::fs::File::options().append(true).create(true).open(path).unwrap();
+        writeln!(file, "{line}").unwrap();
+    }
+}
+
+#[test]
+fn a_session_that_no_engine_runs_is_waited_for_with_the_exit_codes_of_the_engines_own() {
+    let world = World::new();
+    let wait = |more: &[&str]| world.run(&world.root(), &[&["wait", "claude:s"], more].concat());
+    let claude = world.start("claude", "sleep 60; true", &[]);
+    world.list(&claude, "s1");
+    world.says("s1", None, 60);
+    let (code, said) = wait(&["--timeout", "100ms", "--json"]);
+    assert_eq!(code, Some(4), "{said}");
+    let told: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(
+        told,
+        serde_json::json!({ "id": "claude:s1", "status": "running", "reached": false, "timedOut": true })
+    );
+    // It comes to the end of its turn, and then its process ends: while it is waited for.
+    let (code, said) = std::thread::scope(|scope| {
+        let waits = scope.spawn(|| wait(&["--timeout", "2m"]));
+        world.answers("s1", 1);
+        let (_, said) = wait(&["--until", "queued", "--timeout", "2m"]);
+        assert_eq!(said, "claude:s1 queued\n", "it waits for its person, and is not over");
+        drop(claude);
+        waits.join().unwrap()
+    });
+    assert_eq!((code, said.as_str()), (Some(0), "claude:s1 done\n"));
+    assert_eq!(wait(&["--until", "ended"]).0, Some(0));
+    assert_eq!(wait(&["--until", "failed"]).0, Some(1), "it can no longer be");
+    let (code, said) = world.run(&world.root(), &["wait", "claude:nobody"]);
+    assert_eq!((code, said.as_str()), (Some(1), ""));
+}
+
+#[test]
+fn what_was_cut_off_is_not_waited_for_without_end() {
+    let world = World::new();
+    let wait = |more: &[&str]| world.run(&world.root(), &[&["wait", "claude:s1"], more].concat());
+    let claude = world.start("claude", "sleep 60; true", &[]);
+    world.list(&claude, "s1");
+    world.says("s1", None, 60);
+    let (code, said) = std::thread::scope(|scope| {
+        let waits = scope.spawn(|| wait(&["--timeout", "2m"]));
+        drop(claude);
+        waits.join().unwrap()
+    });
+    assert!(code == Some(1) && said.contains("claude:s1 stale: no sign since "), "{code:?} {said}");
+    assert!(said.contains("(process gone)"), "{said}");
+    let (code, said) = wait(&["--until", "ended", "--json"]);
+    assert!(code == Some(0) && said.contains(r#""status":"stale""#), "{code:?} {said}");
+    let again = world.start("claude", "sleep 60; true", &[]);
+    world.list(&again, "s1");
+    world.says("s1", None, 5);
+    let (code, said) = std::thread::scope(|scope| {
+        let waits = scope.spawn(|| wait(&["--timeout", "2m", "--until", "cancelled"]));
+        world.run(&world.root(), &["cancel", "claude:s1", "--yes"]);
+        waits.join().unwrap()
+    });
+    // That its process is gone is seen before its person's word.
+    assert_eq!((code, said.as_str()), (Some(0), "claude:s1 cancelled: you ended its process\n"));
+    assert_eq!(wait(&[]).0, Some(1), "it can no longer be done");
+}
+
+#[test]
+fn the_sessions_of_other_tools_are_waited_for_by_the_ids_that_status_shows() {
+    let world = World::new();
+    let root = world.root();
+    let sessions = root.join("home/.codex/sessions/2026/11/02");
+    std::fs::create_dir_all(&sessions).unwrap();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sources/codex");
+    for (name, id) in [("root", "0000-7000-8000-000000000001"), ("failed", "0c00-7000-8000-00000000000c")] {
+        let text = std::fs::read_to_string(fixtures.join(format!("{name}.jsonl"))).unwrap();
+        let text = text.replace("/home/kim/shop", &root.display().to_string());
+        std::fs::write(sessions.join(format!("rollout-2026-11-02T09-00-00-01a1e20f-{id}.jsonl")), text)
+            .unwrap();
+    }
+    let wait = |id: &str| world.run(&root, &["wait", &format!("codex:01a1e20f-{id}")]);
+    let done = "codex:01a1e20f-0000-7000-8000-000000000001 done\n";
+    assert_eq!(wait("0000"), (Some(0), done.into()), "the beginning of an id is enough");
+    let failed = "codex:01a1e20f-0c00-7000-8000-00000000000c failed: the server is not there\n";
+    assert_eq!(wait("0c00"), (Some(1), failed.into()));
+}

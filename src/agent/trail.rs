@@ -149,14 +149,20 @@ pub fn rank(
     beside: &Beside<'_>,
     say: &mut Vec<Said>,
 ) {
+    let is_alive = matches!(beside.process, Process::Alive { .. });
+    let index = Some(place(first, last, is_alive, beside.now));
+    let description = Description { index, ..Description::default() };
+    say.push(Said::of(None, keys.clone(), NodeFact::Described(Box::new(description))));
+}
+
+/// Returns where a session stands among the roots, that began and was last heard of then.
+pub fn place(first: Option<Stamp>, last: Option<Stamp>, is_alive: bool, now: Stamp) -> u32 {
     let (first, last) = (first.map_or(0, Stamp::millis), last.map_or(0, Stamp::millis));
     // By when it began: a row that moves with every word cannot be read.
     let seconds = u32::try_from(first / 1_000 - FIRST_AGENTS).unwrap_or(0).min(UNPLACED / 2);
-    let is_recent = beside.now.since(Stamp::from_millis(last)) < RECENT;
-    let is_live = is_recent || matches!(beside.process, Process::Alive { .. });
-    let group = if is_live { UNPLACED / 2 } else { UNPLACED + UNPLACED / 2 };
-    let description = Description { index: Some(group - seconds), ..Description::default() };
-    say.push(Said::of(None, keys.clone(), NodeFact::Described(Box::new(description))));
+    let is_recent = now.since(Stamp::from_millis(last)) < RECENT;
+    let group = if is_recent || is_alive { UNPLACED / 2 } else { UNPLACED + UNPLACED / 2 };
+    group - seconds
 }
 
 /// Returns how long an agent that is said to run may be silent before it counts as stale, in milliseconds.

@@ -18,7 +18,7 @@ use crate::model::key::SourceId;
 use crate::serve::announce;
 use crate::serve::client::{Blocking, Client, ClientError, Outcome as Answered};
 use crate::session::files::MARK;
-use crate::source::feed::{Following, follow};
+use crate::source::feed::{Feed, Following, follow};
 use crate::source::follow::Follower;
 use crate::source::hooked::Hooked;
 use crate::store::disk::RealDisk;
@@ -60,6 +60,25 @@ impl Live {
         let journal = follow(Follower::new(folder.clone(), SourceId(0)), now, out.clone())?;
         let hooks = follow(Hooked::new(folder.clone(), SourceId(1)), now, out)?;
         Ok(Self { model: Model::default(), batches, _following: vec![journal, hooks] })
+    }
+
+    /// Goes on from what several sources told, with all that they tell from then on.
+    pub fn going_on(model: Model, feeds: Vec<Box<dyn Feed>>) -> std::io::Result<Self> {
+        let (out, batches) = sync_channel(64);
+        let following =
+            feeds.into_iter().map(|feed| follow(feed, now, out.clone())).collect::<Result<_, _>>();
+        Ok(Self { model, batches, _following: following? })
+    }
+
+    /// Waits for what is told next, at most until `deadline`.
+    pub fn hear(&mut self, deadline: Instant) {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match self.batches.recv_timeout(left) {
+            Ok(batch) => drop(self.model.apply_all(batch.facts)),
+            Err(RecvTimeoutError::Timeout) => {}
+            // Nobody tells anything any more; who waits looks at the time.
+            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(left),
+        }
     }
 
     /// Waits until something is so, at most until `deadline`; returns what it is.

@@ -13,6 +13,7 @@ use crate::model::key::SourceId;
 use crate::model::price::Prices;
 use crate::source::claude::{self, Claude};
 use crate::source::codex::{self, Codex};
+use crate::source::ended::EndedByPerson;
 use crate::source::feed::Feed;
 use crate::source::foreign::{Around, Foreign};
 use crate::source::gemini::{self, Gemini};
@@ -23,6 +24,7 @@ use crate::source::processes::{self, Processes};
 use crate::source::trails::Trails;
 use crate::source::trails::tool::{Homes, Scope};
 use crate::store::folder::StateFolder;
+use crate::store::user;
 
 /// What is needed to read the agents' own files.
 pub(super) struct Natives {
@@ -99,6 +101,11 @@ impl Natives {
         let behind = Foreign::room(self.projects.len()).saturating_add(5);
         for (nth, folder) in (0..).zip(&self.folders) {
             feeds.push(Box::new(Hooked::new(folder.clone(), number(behind.saturating_add(nth)))));
+        }
+        if let Some(user) = user::folder(|name| std::env::var(name).ok()) {
+            let hooks = u16::try_from(self.folders.len()).unwrap_or(u16::MAX);
+            let source = number(behind.saturating_add(hooks));
+            feeds.push(Box::new(EndedByPerson::new(&user, scope(), source)));
         }
         feeds
     }
@@ -185,7 +192,7 @@ fn prices(homes: &Homes, folder: Option<&StateFolder>) -> (Prices, Vec<String>) 
 }
 
 /// Returns a folder's whole path: agents write whole paths.
-fn whole(path: &Path) -> PathBuf {
+pub(super) fn whole(path: &Path) -> PathBuf {
     if path.is_absolute() {
         return path.to_owned();
     }

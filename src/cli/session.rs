@@ -1,6 +1,9 @@
 //! A session, or an agent in one, that no engine need run: found by the id that the tree shows it with.
 
-use super::natives::Natives;
+use std::io;
+use std::path::PathBuf;
+
+use super::natives::{Natives, whole};
 use super::{Place, load_all, now, working_folder};
 use crate::model::key::{NodeKey, SourceId};
 use crate::model::node::Node;
@@ -15,25 +18,40 @@ use crate::store::folder::StateFolder;
 pub(super) struct Known {
     /// The state folder, where there is one.
     pub folder: Option<StateFolder>,
+    /// The project that is looked at.
+    pub project: PathBuf,
     pub model: Model,
     pub now: Stamp,
 }
 
+/// Returns what is read here: the engine's journal, what agents leave on disk, their processes and what hooks recorded.
+pub(super) fn feeds(place: &Place) -> Result<Vec<Box<dyn Feed>>, Box<dyn std::error::Error>> {
+    let folder = place.find()?;
+    let mut feeds: Vec<Box<dyn Feed>> = Vec::new();
+    if let Some(folder) = &folder {
+        feeds.push(Box::new(Follower::new(folder.clone(), SourceId(0))));
+    }
+    if !place.engine_only {
+        feeds.extend(Natives::of(&here(place)?).feeds(1));
+    } else if let Some(folder) = folder {
+        feeds.push(Box::new(Hooked::new(folder, SourceId(1))));
+    }
+    Ok(feeds)
+}
+
+fn here(place: &Place) -> io::Result<StateFolder> {
+    Ok(StateFolder::find_or_place(&working_folder()?, place.dir.as_deref()))
+}
+
 impl Known {
-    /// Reads the engine's journal, what agents leave on disk, their processes and what hooks recorded.
+    /// Reads all of it.
     pub fn read(place: &Place) -> Result<Self, Box<dyn std::error::Error>> {
-        let (folder, now) = (place.find()?, now());
-        let mut feeds: Vec<Box<dyn Feed>> = Vec::new();
-        if let Some(folder) = &folder {
-            feeds.push(Box::new(Follower::new(folder.clone(), SourceId(0))));
-        }
-        if !place.engine_only {
-            let here = StateFolder::find_or_place(&working_folder()?, place.dir.as_deref());
-            feeds.extend(Natives::of(&here).feeds(1));
-        } else if let Some(folder) = &folder {
-            feeds.push(Box::new(Hooked::new(folder.clone(), SourceId(1))));
-        }
-        Ok(Self { folder, model: load_all(now, feeds), now })
+        Self::of(place, load_all(now(), feeds(place)?))
+    }
+
+    /// Takes what was read of it.
+    pub fn of(place: &Place, model: Model) -> Result<Self, Box<dyn std::error::Error>> {
+        Ok(Self { folder: place.find()?, project: whole(here(place)?.project()), model, now: now() })
     }
 
     /// Returns the node that `TOOL:SESSION` or `TOOL:SESSION/AGENT` means, or any other key; or why none is.

@@ -1,4 +1,6 @@
-//! `quarterdeck wait`: until a delegation or a step is in a state, or can no longer come to it.
+//! `quarterdeck wait`: until a delegation, a step or a session is in a state, or can no longer come to it.
+
+mod session;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -8,6 +10,7 @@ use serde_json::json;
 
 use super::ask::{CHECK, Engines, Live};
 use super::control::resolve;
+use super::session::is_meant;
 use super::{Outcome, Place, print, warn};
 use crate::model::id::{DelegationId, SubtaskId};
 use crate::model::key::NodeKey;
@@ -22,7 +25,8 @@ const LATE: u8 = 4;
 
 #[derive(Debug, Args)]
 pub(super) struct Wait {
-    /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough.
+    /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough. A session that no engine runs
+    /// is claude:SESSION or claude:SESSION/AGENT, as `status` lists it; it can no longer be done once its process is gone.
     #[arg(value_name = "TARGET")]
     on: String,
     /// Until it is in this state, or `ended` in any way. Exit code 1 if it ended in another.
@@ -65,11 +69,19 @@ fn until(text: &str) -> Result<Until, String> {
 }
 
 impl Wait {
-    pub(super) fn run(self, place: &Place) -> Outcome {
-        let folder = place.need()?;
-        let (id, step) = resolve(&folder, &self.on)?;
+    pub(super) fn run(mut self, place: &Place) -> Outcome {
         // A span that is longer than the clock counts is no end.
         let deadline = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        if is_meant(&self.on) {
+            match session::find(place, &self.on)? {
+                session::Whose::Native(session) => {
+                    return session.wait(place, self.until, deadline, self.json);
+                }
+                session::Whose::Engine(step) => self.on = step,
+            }
+        }
+        let folder = place.need()?;
+        let (id, step) = resolve(&folder, &self.on)?;
         Watched { id, step, keep_engine: false, shows_result: false }
             .wait(&folder, self.until, deadline, self.json)
     }
@@ -117,17 +129,33 @@ impl Watched {
                 return late(&key, &live.model, json);
             }
         };
-        let reached = until.is_reached(word);
+        let came = Came { word, why, reached: until.is_reached(word) };
+        let code = came.tell(&key.to_string(), json)?;
+        if self.shows_result && !json {
+            print(&results(&live.model, &key))?;
+        }
+        Ok(code)
+    }
+}
+
+/// What came of what was waited for.
+struct Came {
+    word: StatusWord,
+    why: Option<String>,
+    /// Whether that is what was waited for; else it can no longer come to it.
+    reached: bool,
+}
+
+impl Came {
+    /// Tells it; the exit code says whether it was that.
+    fn tell(self, id: &str, json: bool) -> Outcome {
+        let Self { word, why, reached } = self;
         if json {
-            let told =
-                json!({ "id": key.to_string(), "status": word.as_str(), "reason": why, "reached": reached });
+            let told = json!({ "id": id, "status": word.as_str(), "reason": why, "reached": reached });
             print(&format!("{told}\n"))?;
         } else {
             let why = why.map(|why| format!(": {why}")).unwrap_or_default();
-            print(&format!("{key} {}{why}\n", word.as_str()))?;
-            if self.shows_result {
-                print(&results(&live.model, &key))?;
-            }
+            print(&format!("{}\n", text::lines(&format!("{id} {}{why}", word.as_str()))))?;
         }
         Ok(if reached { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }

@@ -16,6 +16,7 @@ pub fn reason(tool: SourceKind, what: Control) -> Option<&'static str> {
         SourceKind::Engine
         | SourceKind::Hook
         | SourceKind::Process
+        | SourceKind::Person
         | SourceKind::Claude
         | SourceKind::Codex
         | SourceKind::OpenCode

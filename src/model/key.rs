@@ -22,6 +22,8 @@ pub enum SourceKind {
     Hook,
     /// A running process, as the system shows it.
     Process,
+    /// What a person did to an agent that no engine runs, and nobody else could write down.
+    Person,
     Claude,
     Codex,
     #[serde(rename = "opencode")]
@@ -44,12 +46,13 @@ impl SourceKind {
     /// Returns how far this source is believed where two disagree: the lower, the more.
     ///
     /// The engine acts and therefore knows; the system and the agents' own files come next; what a third
-    /// tool noted about an agent last.
+    /// tool noted about an agent last. A person who ended an agent and the agent's own files are believed alike, so the
+    /// later word stands: who was ended may be resumed.
     pub fn rank(self) -> u8 {
         match self {
             Self::Engine => 0,
             Self::Process => 1,
-            Self::Claude | Self::Codex | Self::OpenCode | Self::Gemini | Self::Acp => 2,
+            Self::Claude | Self::Codex | Self::OpenCode | Self::Gemini | Self::Acp | Self::Person => 2,
             Self::Hook => 3,
             Self::Omc | Self::OmcTeam | Self::Idumb | Self::MultiAgentTemplate | Self::ProofChecker => 4,
             Self::Plain => 5,
@@ -68,6 +71,7 @@ impl SourceKind {
             Self::Engine => "engine",
             Self::Hook => "hook",
             Self::Process => "process",
+            Self::Person => "person",
             Self::Claude => "claude",
             Self::Codex => "codex",
             Self::OpenCode => "opencode",

@@ -2,7 +2,7 @@
 //!
 //! That something waits by one account and works by another is the same life seen at two moments: of sessions and
 //! agents only how they are held up or ended counts. That a process is there does not tell what it does, and whose process is
-//! stopped cannot write that down.
+//! stopped cannot write that down; nor can what a person ended, and who was ended and goes on disputes nothing.
 
 use crate::model::Model;
 use crate::model::key::SourceKind;
@@ -41,7 +41,12 @@ pub fn of<'a>(model: &'a Model, node: &'a Node) -> impl Iterator<Item = Dissent>
     let knows = |claim: &Claim| matches!(kind(model, claim), SourceKind::Process | SourceKind::Engine);
     let is_stopped = told == StatusWord::Paused
         && node.claims.iter().any(|claim| claim.status.told() == told && knows(claim));
+    let is_persons = |claim: &Claim| kind(model, claim) == SourceKind::Person;
+    let is_ended_by_person = model.best_claim(node).is_some_and(is_persons);
     let others = node.dissent().filter(move |claim| {
+        if is_ended_by_person || is_persons(claim) {
+            return false;
+        }
         let says = claim.status.told();
         let is_known = says != StatusWord::Unknown && claim.raw.as_deref() != Some(ALIVE);
         is_known && !(is_life(node, says) && (is_stopped || is_life(node, told)))
@@ -95,6 +100,7 @@ mod tests {
     #[case(SourceKind::Omc, "a word that nobody knows", &[])]
     #[case(SourceKind::Process, "alive", &[])]
     #[case(SourceKind::Process, "paused", &[])]
+    #[case(SourceKind::Person, "cancelled", &[])]
     #[case(SourceKind::Codex, "paused", &["claude says running; in force is paused, since codex spoke last"])]
     fn who_says_something_else_is_named_with_the_reason_why_it_is_not_believed(
         #[case] other: SourceKind,

@@ -46,6 +46,7 @@ fn told_in(model: &Model, id: crate::model::key::SourceId) -> Option<&str> {
         }
         SourceKind::Hook
         | SourceKind::Process
+        | SourceKind::Person
         | SourceKind::Claude
         | SourceKind::Codex
         | SourceKind::OpenCode

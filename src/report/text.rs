@@ -225,6 +225,14 @@ fn layout(lines: &[Line], within: usize) -> String {
     text
 }
 
+/// What each kind of work is called.
+const KINDS: [(NodeKind, &str); 4] = [
+    (NodeKind::Subtask, "step"),
+    (NodeKind::Session, "session"),
+    (NodeKind::Agent, "agent"),
+    (NodeKind::Group, "group"),
+];
+
 /// Returns how many there are of which kind, how many of them are in which state, and what all of it cost.
 fn summary(model: &Model, chosen: &[NodeIx]) -> String {
     let mut spend = Spend::default();
@@ -233,19 +241,28 @@ fn summary(model: &Model, chosen: &[NodeIx]) -> String {
     }
     let nodes: Vec<&Node> = chosen.iter().flat_map(|ix| model.subtree(*ix)).map(|(_, node)| node).collect();
     let delegations = nodes.iter().filter(|node| node.kind == NodeKind::Delegation).count();
+    // What only holds others together has no state, and is no work.
+    let is_work = |node: &Node| match node.kind {
+        NodeKind::Delegation => false,
+        NodeKind::Group => node.status.word() != StatusWord::Unknown,
+        NodeKind::Subtask | NodeKind::Session | NodeKind::Agent => true,
+    };
+    let work: Vec<&Node> = nodes.into_iter().filter(|node| is_work(node)).collect();
     let mut tally = Tally::default();
-    nodes
-        .iter()
-        .filter(|node| node.kind != NodeKind::Delegation)
-        .for_each(|node| tally.count(node.status.word()));
+    for node in &work {
+        tally.count(node.status.word());
+    }
     let states = WORDS.into_iter().map(|(word, name)| (tally.of(word), name)).filter(|(count, _)| *count > 0);
     let states: Vec<String> = states.map(|(count, name)| format!("{count} {name}")).collect();
+    let kinds =
+        KINDS.into_iter().map(|(kind, name)| (work.iter().filter(|one| one.kind == kind).count(), name));
+    let kinds = kinds.filter(|(count, _)| *count > 0).map(|(count, name)| counted(count, name));
     let mut parts = Vec::new();
     if delegations > 0 {
         parts.push(counted(delegations, "delegation"));
     }
     if !states.is_empty() {
-        parts.push(format!("{}: {}", counted(nodes.len() - delegations, "step"), states.join(", ")));
+        parts.push(format!("{}: {}", kinds.collect::<Vec<_>>().join(", "), states.join(", ")));
     }
     if spend.tokens().is_known() {
         parts.push(format!("{} tokens", spent_tokens(&spend)));
@@ -315,5 +332,35 @@ mod tests {
             assert!(cut.lines().all(|line| width(line) <= within), "{within}\n{cut}");
         }
         assert_eq!(tree_within(&model, &roots, &Names::default(), now, widest), whole);
+    }
+
+    #[test]
+    fn what_is_summed_up_is_called_what_it_is() {
+        use crate::model::fact::{NodeFact, StatusReport};
+        use crate::model::key::NodeKey;
+        use crate::model::words::Field;
+        let mut model = Model::default();
+        let opened = SourceFact::Opened { kind: SourceKind::Claude, root: "/x".into() };
+        let _ = model.apply(Fact::source(SourceId(0), opened));
+        let session = |id: &str| NodeKey::CliSession("claude".into(), id.into());
+        let agent = NodeKey::CliAgent("claude".into(), "a1".into());
+        let group = NodeKey::Foreign(SourceId(0), "specs".into());
+        let line = |model: &Model| {
+            let roots: Vec<NodeIx> = model.roots().collect();
+            summary(model, &roots)
+        };
+        for (key, word) in [(session("s1"), "running"), (session("s2"), "completed"), (agent, "running")] {
+            let report = NodeFact::Status(StatusReport::of(Field::Session, word));
+            let _ = model.apply(Fact::node(SourceId(0), None, key, report));
+        }
+        let _ = model.apply(Fact::node(SourceId(0), None, group.clone(), NodeFact::Seen(NodeKind::Group)));
+        assert_eq!(line(&model), "2 sessions, 1 agent: 2 running, 1 done");
+        let blocked = NodeFact::Status(StatusReport::of(Field::Task, "blocked"));
+        let _ = model.apply(Fact::node(SourceId(0), None, group, blocked));
+        let step = NodeKey::Subtask("del-1".into(), "st-1".into());
+        let _ = model.apply(Fact::node(SourceId(0), None, step, NodeFact::Seen(NodeKind::Subtask)));
+        let all =
+            "1 delegation · 1 step, 2 sessions, 1 agent, 1 group: 2 running, 1 blocked, 1 done, 1 unknown";
+        assert_eq!(line(&model), all);
     }
 }

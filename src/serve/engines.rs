@@ -13,6 +13,7 @@ use super::listen::short_name;
 use crate::store::disk::RealDisk;
 use crate::store::folder::StateFolder;
 use crate::store::lock::{self, Holder};
+use crate::store::user;
 use crate::store::views::replace;
 
 /// One file of the list.
@@ -44,11 +45,7 @@ pub enum EngineState {
 
 /// Returns where the list is kept, by the environment.
 pub fn place(env: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
-    let set = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = || set("HOME").map(|home| home.join(".local/state"));
-    let state = set("QUARTERDECK_STATE").or_else(|| set("XDG_STATE_HOME")).or_else(home)?;
-    // A relative path would mean another list in each folder.
-    state.is_absolute().then(|| state.join("quarterdeck/engines"))
+    Some(user::folder(env)?.join("engines"))
 }
 
 /// Notes that a folder has an engine.

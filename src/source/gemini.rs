@@ -65,7 +65,7 @@ impl Tool for Gemini {
     }
 
     fn version(&self) -> u32 {
-        6
+        7
     }
 
     fn root(&self) -> &Path {

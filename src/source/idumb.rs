@@ -25,6 +25,7 @@ pub(super) static TOOL: Tool = Tool {
         Document("brain/state.json"),
         Document("brain/hook-state.json"),
     ],
+    past: &[],
     read,
 };
 

@@ -42,6 +42,8 @@ pub(super) static TOOL: Tool = Tool {
         Document("sessions/*.json"),
         Rows("state/agent-replay-*.jsonl"),
     ],
+    // One for each session that ever was: older ones are over, and Claude Code's own files tell of them.
+    past: &["sessions/", "state/sessions/", "state/agent-replay-"],
     read,
 };
 
@@ -58,6 +60,7 @@ pub(super) static TEAMS: Tool = Tool {
         Document("*/workers/*/heartbeat.json"),
         Rows("*/events.jsonl"),
     ],
+    past: &[],
     read: team::read,
 };
 

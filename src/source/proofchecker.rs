@@ -27,6 +27,7 @@ pub(super) static TOOL: Tool = Tool {
         Document("*/.meta/*-return-meta.json"),
         Document("*/.postflight-pending"),
     ],
+    past: &[],
     read,
 };
 

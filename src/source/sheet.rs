@@ -15,6 +15,10 @@ use crate::model::words::Field;
 #[derive(Debug)]
 pub(super) struct Sheet {
     source: SourceId,
+    /// The time, for what depends on it.
+    pub now: Stamp,
+    /// When it is to be written anew though no file changed.
+    until: Option<Stamp>,
     nodes: Vec<Leaf>,
     places: HashMap<NodeKey, usize>,
     odd: Vec<(u32, [&'static str; 2])>,
@@ -30,8 +34,19 @@ pub(super) struct Leaf {
 
 impl Sheet {
     /// Begins an empty one.
-    pub fn of(source: SourceId) -> Self {
-        Self { source, nodes: Vec::new(), places: HashMap::new(), odd: Vec::new(), refused: None }
+    pub fn of(source: SourceId, now: Stamp) -> Self {
+        let (nodes, places, odd) = (Vec::new(), HashMap::new(), Vec::new());
+        Self { source, now, until: None, nodes, places, odd, refused: None }
+    }
+
+    /// Says until when something that was written stays so.
+    pub fn lasts(&mut self, until: Option<Stamp>) {
+        self.until = self.until.into_iter().chain(until).min();
+    }
+
+    /// Returns when it is to be written anew though no file changed.
+    pub fn until(&self) -> Option<Stamp> {
+        self.until
     }
 
     /// Makes the key of something that only this tool names.

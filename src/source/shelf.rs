@@ -43,6 +43,8 @@ pub(super) struct Shelf {
     wanted: &'static [Wanted],
     readers: BTreeMap<String, Reader>,
     listed: HashMap<PathBuf, Listed>,
+    /// Where there are more than are read, by their pattern.
+    beyond: BTreeMap<String, Beyond>,
     pub pages: Pages,
 }
 
@@ -63,14 +65,27 @@ struct Listed {
     modified: SystemTime,
     inode: u64,
     /// The latest first.
-    names: Vec<String>,
+    names: Vec<Name>,
+}
+
+/// So many there are, and so many of them are read.
+struct Beyond {
+    all: usize,
+    read: usize,
+    what: &'static str,
+}
+
+struct Name {
+    name: String,
+    /// Whether it is a plain file, and can't be a folder.
+    is_file: bool,
 }
 
 impl Shelf {
     /// Names a folder; nothing is read yet.
     pub fn new(root: PathBuf, wanted: &'static [Wanted]) -> Self {
-        let (readers, listed) = (BTreeMap::new(), HashMap::new());
-        Self { root, wanted, readers, listed, pages: Pages::default() }
+        let (readers, listed, beyond) = (BTreeMap::new(), HashMap::new(), BTreeMap::new());
+        Self { root, wanted, readers, listed, beyond, pages: Pages::default() }
     }
 
     pub fn root(&self) -> &Path {
@@ -105,6 +120,20 @@ impl Shelf {
         }
     }
 
+    /// Says where only the latest are read, except below these folders, whose older files are of no interest.
+    pub fn left_out(&self, past: &[&str]) -> Option<String> {
+        let is_past = |pattern: &str| past.iter().any(|start| pattern.starts_with(start));
+        let mut told = self.beyond.iter().filter(|(pattern, _)| !is_past(pattern));
+        let (pattern, Beyond { all, read, what }) = told.next()?;
+        let where_else = match told.count() {
+            0 => String::new(),
+            others => format!(", and so in {others} more folders"),
+        };
+        // Those of the tool's own folder need no name.
+        let named = if pattern == "*" { String::new() } else { format!(" {pattern}") };
+        Some(format!("of {all} {what}{named} only the {read} that changed last are read{where_else}"))
+    }
+
     /// Returns whether a file is there that cannot be read.
     pub fn has_bad(&self) -> bool {
         self.readers.values().any(|reader| reader.bad.is_some())
@@ -127,6 +156,7 @@ impl Shelf {
     /// Finds the files; returns whether one that was read is no longer there.
     fn find(&mut self) -> bool {
         let mut found: BTreeMap<String, Wanted> = BTreeMap::new();
+        self.beyond.clear();
         for wanted in self.wanted {
             let (Wanted::Document(pattern) | Wanted::Rows(pattern)) = wanted;
             found.extend(self.expand(pattern).into_iter().map(|path| (path, *wanted)));
@@ -150,21 +180,12 @@ impl Shelf {
         let mut found = vec![String::new()];
         let mut parts = pattern.split('/').peekable();
         while let Some(part) = parts.next() {
-            let most = if parts.peek().is_some() { MOST_FOLDERS } else { MOST_FILES };
+            let is_folder = parts.peek().is_some();
             let mut next = Vec::new();
             for before in found {
-                let join = |name: &str| {
-                    if before.is_empty() { name.to_owned() } else { format!("{before}/{name}") }
-                };
                 match part.split_once('*') {
-                    None => next.push(join(part)),
-                    Some((start, end)) => {
-                        let names = self.list(&before).iter().filter(|name| {
-                            let fits = name.starts_with(start) && name.ends_with(end);
-                            fits && name.len() > start.len() + end.len()
-                        });
-                        next.extend(names.take(most).map(|name| join(name)));
-                    }
+                    None => next.push(below(&before, part)),
+                    Some(ends) => next.extend(self.latest(&before, part, ends, is_folder)),
                 }
             }
             found = next;
@@ -172,7 +193,29 @@ impl Shelf {
         found
     }
 
-    fn list(&mut self, below: &str) -> &[String] {
+    /// Returns the paths in a folder whose names have these ends, the latest first, and notes where there are more.
+    fn latest(
+        &mut self,
+        before: &str,
+        part: &str,
+        (start, end): (&str, &str),
+        is_folder: bool,
+    ) -> Vec<String> {
+        let most = if is_folder { MOST_FOLDERS } else { MOST_FILES };
+        let names = self.list(before).iter().filter(|Name { name, is_file }| {
+            let fits = name.starts_with(start) && name.ends_with(end);
+            fits && name.len() > start.len() + end.len() && !(is_folder && *is_file)
+        });
+        let mut found: Vec<String> = names.map(|Name { name, .. }| below(before, name)).collect();
+        if found.len() > most {
+            let what = if is_folder { "folders" } else { "files" };
+            self.beyond.insert(below(before, part), Beyond { all: found.len(), read: most, what });
+            found.truncate(most);
+        }
+        found
+    }
+
+    fn list(&mut self, below: &str) -> &[Name] {
         let folder = self.root.join(below);
         let stamp = fs::metadata(&folder).and_then(|found| Ok((found.modified()?, found.ino())));
         let Ok((modified, inode)) = stamp else {
@@ -191,16 +234,22 @@ impl Shelf {
     }
 }
 
+/// Returns the path of what has this name in a folder of the tool's.
+fn below(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
 /// Returns the names in a folder, the latest first.
-fn names_in(folder: &Path) -> Vec<String> {
+fn names_in(folder: &Path) -> Vec<Name> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<(SystemTime, String)> = entries
+    let mut names: Vec<(SystemTime, String, bool)> = entries
         .filter_map(|entry| {
-            Some((entry.metadata().ok()?.modified().ok()?, entry.file_name().into_string().ok()?))
+            let found = entry.metadata().ok()?;
+            Some((found.modified().ok()?, entry.file_name().into_string().ok()?, found.is_file()))
         })
         .collect();
     names.sort_unstable_by(|one, two| two.cmp(one));
-    names.into_iter().map(|(_, name)| name).collect()
+    names.into_iter().map(|(_, name, is_file)| Name { name, is_file }).collect()
 }
 
 impl Reader {

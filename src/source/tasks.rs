@@ -21,7 +21,7 @@ use crate::model::words::Field;
 
 /// The folder `.claude/dev-docs`.
 pub(super) static TOOL: Tool =
-    Tool { kind: SourceKind::MultiAgentTemplate, wanted: &[Document("tasks.json")], read };
+    Tool { kind: SourceKind::MultiAgentTemplate, wanted: &[Document("tasks.json")], past: &[], read };
 
 /// The tool gives a whole delegation an hour.
 const STALE: Duration = Duration::from_hours(1);

@@ -21,6 +21,9 @@ use crate::model::time::Stamp;
 pub(super) struct Tool {
     pub kind: SourceKind,
     pub wanted: &'static [Wanted],
+    /// The beginnings of the paths below which only the latest are of interest, so that it need not be said where older ones
+    /// are not read.
+    pub past: &'static [&'static str],
     /// Says what the files mean: pure.
     pub read: fn(&Pages, &mut Sheet),
 }
@@ -36,6 +39,8 @@ pub(super) struct Folder {
     is_open: bool,
     refused: Option<&'static str>,
     trouble: Option<String>,
+    /// When what was told is no longer so by the time alone.
+    until: Option<Stamp>,
     /// What was not even looked for, where that is said here.
     left_out: Option<String>,
 }
@@ -52,6 +57,7 @@ impl Folder {
             is_open: false,
             refused: None,
             trouble: None,
+            until: None,
             left_out: None,
         }
     }
@@ -84,9 +90,10 @@ impl Folder {
             return;
         }
         let changed = self.shelf.look(now);
-        if changed {
-            let mut sheet = Sheet::of(self.source);
+        if changed || self.until.is_some_and(|until| until <= now) {
+            let mut sheet = Sheet::of(self.source, now);
             (self.tool.read)(&self.shelf.pages, &mut sheet);
+            self.until = sheet.until();
             (self.refused, self.trouble) = (sheet.refused(), sheet.trouble());
             if self.refused.is_none() {
                 self.open(batch);
@@ -116,8 +123,10 @@ impl Folder {
         if let Some(why) = self.refused {
             return SourceState::Corrupt { since: now, what: why.into() };
         }
-        match (self.shelf.state(now), self.trouble.as_ref().or(self.left_out.as_ref())) {
-            (SourceState::Ok, Some(what)) => SourceState::Partial { what: what.as_str().into() },
+        let unread = || self.shelf.left_out(self.tool.past);
+        let what = || self.trouble.clone().or_else(|| self.left_out.clone()).or_else(unread);
+        match (self.shelf.state(now), what()) {
+            (SourceState::Ok, Some(what)) => SourceState::Partial { what: what.into() },
             (state, _) => state,
         }
     }
@@ -129,7 +138,7 @@ pub(super) fn facts(
     files: impl IntoIterator<Item = (String, Vec<u8>)>,
     source: SourceId,
 ) -> Vec<Fact> {
-    let mut sheet = Sheet::of(source);
+    let mut sheet = Sheet::of(source, Stamp::from_millis(0));
     (tool.read)(&Pages::read(files), &mut sheet);
     if sheet.refused().is_some() {
         return Vec::new();

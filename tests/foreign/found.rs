@@ -253,3 +253,31 @@ fn every_project_of_a_person_is_where_agents_worked_and_here_without_any_engine(
         assert!(!told.contains("a0000000000000003"), "no agent named it: {told}");
     }
 }
+
+#[test]
+fn of_very_many_folders_or_files_of_one_kind_it_is_said_that_the_latest_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let specs = folder.path().join("specs");
+    write(&specs.join("state.json"), r#"{"active_projects":[{"project_number":1,"status":"planned"}]}"#);
+    let project =
+        |number: u32| write(&specs.join(format!("{number}_it/.return-meta.json")), r#"{"status":"planned"}"#);
+    (1..=64).for_each(project);
+    let read = || {
+        let mut model = Model::default();
+        look(&mut Foreign::new(folder.path().to_owned(), Around::default(), SourceId(1)), &mut model, now());
+        partial(&model)
+    };
+    assert_eq!(read(), [""; 0], "a file beside them is none of them");
+    project(65);
+    assert_eq!(read(), ["of 65 folders only the 64 that changed last are read"]);
+    // What is there of every session that ever was is not news when it is old.
+    for nth in 0..300 {
+        write(&folder.path().join(format!(".omc/state/sessions/s{nth}/hud-state.json")), "{}");
+        write(&folder.path().join(format!(".omc/sessions/s{nth}.json")), "{}");
+        let task = format!(r#"{{"id":"{nth}","subject":"x","status":"pending"}}"#);
+        write(&folder.path().join(format!(".omc/state/team/alpha/tasks/task-{nth}.json")), &task);
+    }
+    write(&folder.path().join(".omc/state/team/alpha/config.json"), r#"{"name":"alpha"}"#);
+    let tasks = "of 300 files alpha/tasks/task-*.json only the 256 that changed last are read";
+    assert_eq!(read(), [tasks, "of 65 folders only the 64 that changed last are read"]);
+}

@@ -224,3 +224,44 @@ fn a_team_that_is_shut_down_says_so() {
     let task = deck.foreign("alpha\u{1f}task-1");
     assert_eq!(task.summary(), Some("moved 4 files"));
 }
+
+/// What the roots are, in their order.
+fn roots(deck: &Deck) -> Vec<String> {
+    deck.model.roots().map(|ix| deck.model.name_of(ix)).collect()
+}
+
+#[test]
+fn sessions_stand_where_those_of_other_tools_do_and_what_is_past_goes_behind_all_others() {
+    use quarterdeck::model::fact::Description;
+    use quarterdeck::model::node::NodeKind;
+    let mut deck = Deck::empty();
+    let engine = SourceId(1);
+    let opened = SourceFact::Opened { kind: SourceKind::Engine, root: "/shop".into() };
+    let _ = deck.model.apply(Fact::source(engine, opened));
+    let seen = NodeFact::Seen(NodeKind::Delegation);
+    let _ = deck.model.apply(Fact::node(engine, None, NodeKey::Delegation("del-1".into()), seen));
+    let ends = |deck: &Deck, id: &str, at: &str| {
+        let end = format!(r#"{{"session_id":"{id}","ended_at":"2026-05-20T{at}:00Z"}}"#);
+        deck.write(&format!(".omc/sessions/{id}.json"), end);
+    };
+    ends(&deck, "old", "09:00");
+    ends(&deck, "older", "08:00");
+    ends(&deck, "just-now", "16:30");
+    let hud = r#"{"sessionId":"works","sessionStartTimestamp":"2026-05-20T16:40:00Z","timestamp":"2026-05-20T16:59:00Z"}"#;
+    deck.write(".omc/state/hud-state.json", hud);
+    deck.look();
+    assert_eq!(roots(&deck), ["claude:works", "claude:just-now", "del-1", "claude:old", "claude:older"]);
+    // An hour after its last word it is past, though no file changed.
+    deck.look_after(31 * 60);
+    assert_eq!(roots(&deck), ["claude:works", "del-1", "claude:just-now", "claude:old", "claude:older"]);
+    // Where the agent's own files say where it stands, that counts, whoever is read again.
+    let claude = SourceId(2);
+    let opened = SourceFact::Opened { kind: SourceKind::Claude, root: "/home/ann/.claude".into() };
+    let first = Description { index: Some(0), ..Description::default() };
+    let _ = deck.model.apply(Fact::source(claude, opened));
+    let placed = NodeFact::Described(Box::new(first));
+    let _ = deck.model.apply(Fact::node(claude, None, session("older"), placed));
+    ends(&deck, "older", "08:01");
+    deck.look();
+    assert_eq!(roots(&deck)[0], "claude:older");
+}

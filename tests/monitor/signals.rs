@@ -19,7 +19,7 @@ fn deck(is_foreground: bool) -> Deck {
 fn signals(deck: &mut Deck) -> Vec<(CommandId, Signal, u32)> {
     let effects = std::mem::take(&mut deck.effects);
     let of = |effect| {
-        let Effect::Signal { id, what, process } = effect else { return None };
+        let Effect::Signal { id, what, process, .. } = effect else { return None };
         Some((id, what, process.pid))
     };
     effects.into_iter().filter_map(of).collect()

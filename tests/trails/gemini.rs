@@ -47,6 +47,37 @@ fn a_chat_of_an_old_version_is_one_document() {
 }
 
 #[test]
+fn of_a_name_that_stands_twice_in_an_object_the_last_value_counts() {
+    let told = |text: &str| {
+        let bytes = text.as_bytes().to_vec();
+        let line = Line { offset: 0, next: 0, bytes: bytes.into(), cut: 0 };
+        let mut said = Vec::new();
+        Chat::new(None, None).line(&line, &mut said);
+        shown_tree(&model(SourceKind::Gemini, said))
+    };
+    let once = String::from_utf8(bytes("gemini/old.json")).unwrap();
+    let whole = told(&once);
+    assert!(whole.contains("An old chat."), "{whole}");
+    // In the document itself, in a message, and deep inside of one.
+    for (before, twice) in [
+        (r#""sessionId": "#, r#""sessionId": "nobody", "sessionId": "#),
+        (r#""messages": ["#, r#""messages": [], "messages": ["#),
+        (r#""kind": "#, r#""kind": "subagent", "kind": "#),
+        (r#""id": "o1""#, r#""id": "o9", "id": "o1""#),
+        (r#""type": "gemini""#, r#""type": "info", "type": "gemini""#),
+        (r#""input": 700"#, r#""input": 9, "input": 700"#),
+        (r#""text": "#, r#""text": "nothing", "text": "#),
+        (r#""tokens": {"#, r#""tokens": 4, "tokens": {"#),
+    ] {
+        let text = once.replacen(before, twice, 1);
+        assert_ne!(text, once, "{before}");
+        assert_eq!(told(&text), whole, "{twice}");
+    }
+    let last = told(&once.replacen(r#""input": 700"#, r#""input": 700, "input": 800"#, 1));
+    assert_ne!(last, whole, "the last, and not the first");
+}
+
+#[test]
 fn a_chat_can_be_read() {
     assert_snapshot!(talk(&mut Conversation::default(), &bytes(FILE)));
 }

@@ -38,11 +38,18 @@ impl Record {
             return None;
         }
         let text = std::str::from_utf8(&line.bytes).ok()?;
+        Self::read(text).or_else(|| Self::read(&wire::last_of_each(text)?))
+    }
+
+    /// Reads it, unless it says twice what it is.
+    fn read(text: &str) -> Option<Self> {
         let shape: Shape<'_> = wire::read(text)?;
-        let mut messages: Vec<Message> = wire::part(shape.messages).unwrap_or_default();
-        messages.extend(shape.by.and_then(|_| wire::read(text)));
-        let header = shape.session.and_then(|_| wire::read(text));
-        Some(Self { header, patch: wire::part(shape.patch), messages })
+        let messages = shape.messages.and_then(|messages| wire::read_last::<Vec<Message>>(messages.get()));
+        let mut messages = messages.unwrap_or_default();
+        messages.extend(shape.by.and_then(|_| wire::read_last(text)));
+        let header = shape.session.and_then(|_| wire::read_last(text));
+        let patch = shape.patch.and_then(|patch| wire::read_last(patch.get()));
+        Some(Self { header, patch, messages })
     }
 }
 

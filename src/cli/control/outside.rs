@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::super::session::Known;
-use super::super::{CliError, Outcome, Place, ask, init, print, warn};
+use super::super::{CliError, Outcome, Place, ask, init, now, print, warn};
 use super::{PATIENCE, Target};
-use crate::control::{self, Channel, Control, Held, Signal, Signalled};
+use crate::control::{self, Channel, Control, Held, Inside, Signal, Signalled};
 use crate::hook::hold::{self, Order, Orders};
 use crate::model::command::{Command, PauseMode, ReceiptState, Verb};
 use crate::model::id::CommandId;
@@ -19,7 +19,9 @@ use crate::model::{Model, NodeIx, text};
 use crate::process::tree::{self, Process};
 use crate::process::whole::{GRACE, Whole};
 use crate::report::measure::duration;
+use crate::store::ended::{self, Ended, Who};
 use crate::store::folder::StateFolder;
+use crate::store::user;
 
 /// What a person says of how it is to be done.
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,7 +46,7 @@ pub(super) fn control(place: &Place, target: &Target, verb: Verb, how: How) -> O
         Channel::Signal(signal, process) if target.preview => {
             one.foretell(&by_signal(signal, &process), &signal_item(&process))
         }
-        Channel::Signal(signal, process) => one.signal(signal, &process, how),
+        Channel::Signal(signal, process) => one.signal(signal, &process, how, reason(verb)),
         Channel::Hook(held) if target.preview => {
             one.foretell(&by_hook(verb.kind(), &held), &json!({ "channel": "hook" }))
         }
@@ -122,12 +124,14 @@ impl One<'_> {
     }
 
     /// Signals a process with all below it, after a person saw what it is.
-    fn signal(&self, signal: Signal, process: &Signalled, how: How) -> Outcome {
+    fn signal(&self, signal: Signal, process: &Signalled, how: How, reason: Option<String>) -> Outcome {
         let Self { target, kind, .. } = self;
         if !how.yes && !self.agreed(signal, process)? {
             return Err(CliError::Unreadable("nothing was signalled.".into()).into());
         }
-        let done = send(signal, process);
+        let mut inside = control::inside_of(&self.known.model, process);
+        inside.folders.push(self.known.project.clone());
+        let done = send(signal, process, inside, reason);
         if signal == Signal::Continue && done.is_ok() {
             // What was left for its hook would hold it all the same.
             self.release()?;
@@ -206,14 +210,35 @@ impl One<'_> {
     }
 }
 
-/// Stops, continues or ends a process with all that descends from it.
-pub(in crate::cli) fn send(what: Signal, process: &Signalled) -> Result<String, String> {
+/// Stops, continues or ends a process with all that descends from it; what was inside it when it ended is kept.
+pub(in crate::cli) fn send(
+    what: Signal,
+    process: &Signalled,
+    inside: Inside,
+    reason: Option<String>,
+) -> Result<String, String> {
     let whole = Whole::of(Process { pid: process.pid, start: process.start })?;
     match what {
         Signal::Stop => whole.pause(),
         Signal::Continue => whole.resume(),
-        Signal::End => whole.end(GRACE),
+        // Only now that nothing is left of it.
+        Signal::End => whole.end(GRACE).map(|proof| match keep(process, inside, reason) {
+            Ok(()) => proof,
+            Err(why) => format!("{proof}; that you ended it cannot be kept: {why}"),
+        }),
     }
+}
+
+/// Keeps that a person ended what was inside a process: nobody else can tell it from one that died.
+fn keep(process: &Signalled, mut inside: Inside, reason: Option<String>) -> Result<(), String> {
+    inside.folders.dedup();
+    let what: Vec<Who> = inside.keys.iter().filter_map(Who::of).collect();
+    if what.is_empty() {
+        return Ok(());
+    }
+    let user = user::folder(|name| std::env::var(name).ok()).ok_or("HOME is not set")?;
+    let record = Ended { at: now(), what, folders: inside.folders, reason };
+    ended::keep(&ended::place(&user), process.pid, &record).map_err(|error| error.to_string())
 }
 
 /// Leaves word for a session's hook in a state folder; no order takes it back.

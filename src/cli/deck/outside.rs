@@ -15,7 +15,7 @@ use crate::cli::natives::Transcript;
 use crate::cli::{ask, config, delegate, mind, natives, shown, working_folder};
 use crate::config::Layer;
 use crate::config::keys::Key;
-use crate::control::{Control, Held, Target};
+use crate::control::{Control, Held, Inside, Signal, Signalled, Target};
 use crate::hook::hold::{self, Order};
 use crate::model::command::{Command, Spec};
 use crate::model::fact::{About, Fact};
@@ -219,6 +219,14 @@ impl Hands {
         }
     }
 
+    fn signal(&self, id: CommandId, what: Signal, process: Signalled, mut inside: Inside) {
+        // Of one project, whoever looks at it again finds it; of several, it is where it worked.
+        if let [Watched { place: Whose::Here(folder), .. }] = self.watched.as_slice() {
+            inside.folders.push(natives::whole(folder.project()));
+        }
+        self.spawn(move |_| News::Signalled { id, done: outside::send(what, &process, inside, None) });
+    }
+
     fn hold(&self, id: CommandId, what: Control, held: Held) {
         let folders: Vec<StateFolder> = self.watched.iter().filter_map(here).collect();
         self.spawn(move |_| hold_by_hook(id, what, &held, &folders));
@@ -229,9 +237,7 @@ impl Outside for Hands {
     fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::Send(source, command) => self.send(source, *command),
-            Effect::Signal { id, what, process } => {
-                self.spawn(move |_| News::Signalled { id, done: outside::send(what, &process) });
-            }
+            Effect::Signal { id, what, process, inside } => self.signal(id, what, process, *inside),
             Effect::Hold { id, what, held } => self.hold(id, what, held),
             Effect::Preview { ticket, commands } => {
                 let commands = self.with_places(commands);

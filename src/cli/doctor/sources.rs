@@ -20,9 +20,10 @@ impl Sources {
         Self(load_all(now, Natives::of(folder).feeds(0)))
     }
 
-    /// Returns those that are files of somebody: what runs on this machine is no file, and hooks write where we look anyway.
+    /// Returns those that are files of somebody: what runs on this machine is no file, and what hooks and persons did is
+    /// written by ourselves.
     fn found(&self) -> impl Iterator<Item = (SourceId, &Source)> {
-        let is_files = |kind| !matches!(kind, SourceKind::Process | SourceKind::Hook);
+        let is_files = |kind| !matches!(kind, SourceKind::Process | SourceKind::Hook | SourceKind::Person);
         self.0.sources().filter(move |(_, source)| is_files(source.kind))
     }
 

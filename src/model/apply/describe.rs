@@ -23,6 +23,14 @@ impl Model {
         !is_engine(by.by) && self.get(ix).is_some_and(is_step)
     }
 
+    /// Returns whether somebody may say where a node stands: of what an agent's own files tell of, no third tool, so that
+    /// it stands there whoever is read first.
+    fn may_place(&self, ix: NodeIx, by: Told) -> bool {
+        let is_own = |id| self.kind_of(id).is_agents_own();
+        let is_third = self.kind_of(by.by).rank() > SourceKind::Hook.rank();
+        !is_third || !self.get(ix).is_some_and(|node| node.sources().into_iter().any(is_own))
+    }
+
     pub(super) fn describe(&mut self, ix: NodeIx, mut told: Description, by: Told, delta: &mut Delta) {
         if (told.is_hearsay || self.may_only_add(ix, by))
             && let Some(node) = self.get(ix)
@@ -30,7 +38,7 @@ impl Model {
             told.title = told.title.filter(|_| node.title.is_none());
             told.agent = told.agent.filter(|_| node.agent.is_none());
         }
-        if let Some(index) = told.index {
+        if let Some(index) = told.index.filter(|_| self.may_place(ix, by)) {
             self.set_index(ix, index, delta);
         }
         let names =

@@ -48,7 +48,7 @@ impl Model {
     }
 
     /// Returns the most trusted claim about a node; of equals, the latest.
-    pub(in crate::model) fn best_claim<'a>(&self, node: &'a Node) -> Option<&'a Claim> {
+    pub fn best_claim<'a>(&self, node: &'a Node) -> Option<&'a Claim> {
         node.claims.iter().max_by_key(|claim| (Reverse(self.rank_of(claim)), claim.at, Reverse(claim.source)))
     }
 

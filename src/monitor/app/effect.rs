@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::agent::log::Entry;
 use crate::config::Layer;
 use crate::config::keys::Key;
-use crate::control::{Control, Held, Signal, Signalled, Target};
+use crate::control::{Control, Held, Inside, Signal, Signalled, Target};
 use crate::model::budget::Limit;
 use crate::model::command::{Command, Spec};
 use crate::model::id::{AgentId, CommandId, SessionId};
@@ -29,6 +29,8 @@ pub enum Effect {
         id: CommandId,
         what: Signal,
         process: Signalled,
+        /// What works in it now, and ends with it.
+        inside: Box<Inside>,
     },
     /// Leave word for the hook of a session that no engine of ours runs.
     Hold {

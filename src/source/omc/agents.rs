@@ -41,6 +41,15 @@ pub(super) struct Agent<'a> {
     task: Option<Loose<'a>>,
 }
 
+impl Agent<'_> {
+    /// Returns when anything was heard of it.
+    pub fn moments(&self) -> impl Iterator<Item = Stamp> {
+        let rows = self.row.into_iter().flat_map(|row| [started(row), ended(row)]);
+        let told = self.mission.into_iter().map(|row| row.stamp(&["updatedAt"]));
+        rows.chain(told).flatten()
+    }
+}
+
 pub(super) type Agents<'a> = BTreeMap<String, Agent<'a>>;
 
 /// Gathers every agent that any file names.

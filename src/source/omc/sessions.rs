@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::agents::{Agents, session_of};
 use super::{both, session_key};
+use crate::agent::trail::{self, Lasts, RECENT};
 use crate::model::fact::{Clock, Description, NodeFact, Scope, UsageReport};
 use crate::model::handoff::Handoff;
 use crate::model::node::NodeKind;
@@ -35,6 +36,8 @@ struct Session<'a> {
     mode: Option<String>,
     error: Option<Loose<'a>>,
     has_agents: bool,
+    /// When its agents were heard of.
+    agents: Vec<Stamp>,
 }
 
 /// Tells what is known of each session.
@@ -42,8 +45,10 @@ pub(super) fn tell(pages: &Pages, agents: &Agents<'_>, sheet: &mut Sheet) {
     let mut sessions = gather(pages, agents);
     forget_old(&mut sessions);
     for (id, session) in &sessions {
+        let (index, until) = session.place(sheet.now);
+        sheet.lasts(until);
         let leaf = sheet.node(session_key(id), NodeKind::Session);
-        session.describe(leaf);
+        session.describe(leaf, index);
         session.tell_state(leaf);
         session.tell_spend(leaf);
         session.tell_story(leaf);
@@ -65,7 +70,9 @@ fn gather<'a>(pages: &'a Pages, agents: &Agents<'_>) -> BTreeMap<String, Session
     let id_of = |folder: Option<&str>, told: Option<String>| told.or_else(|| folder.map(str::to_owned));
     for agent in agents.values() {
         if let Some(id) = &agent.session {
-            sessions.entry(id.clone()).or_default().has_agents = true;
+            let session = sessions.entry(id.clone()).or_default();
+            session.has_agents = true;
+            session.agents.extend(agent.moments());
         }
     }
     for (folder, line) in both(pages, "hud-stdin-cache.json", "hud-stdin-cache.json") {
@@ -131,7 +138,27 @@ impl Session<'_> {
         self.end?.stamp(&["ended_at"])
     }
 
-    fn describe(&self, leaf: &mut Leaf) {
+    /// Returns when it began and when it was last heard of, where any file tells.
+    fn span(&self) -> (Option<Stamp>, Option<Stamp>) {
+        let missions = self
+            .missions
+            .iter()
+            .flat_map(|mission| ["createdAt", "updatedAt"].map(|name| mission.stamp(&[name])));
+        let hud = ["sessionStartTimestamp", "lastPromptTimestamp", "timestamp"];
+        let hud = hud.into_iter().map(|name| self.hud?.stamp(&[name]));
+        let told = missions.chain(hud).chain([self.ended()]).flatten().chain(self.agents.iter().copied());
+        told.fold((None, None), |(first, last): (Option<Stamp>, Option<Stamp>), at| {
+            (Some(first.map_or(at, |first| first.min(at))), last.max(Some(at)))
+        })
+    }
+
+    /// Returns where it stands among the roots, as the sessions of other tools do, and until when.
+    fn place(&self, now: Stamp) -> (u32, Option<Stamp>) {
+        let (first, last) = self.span();
+        (trail::place(first, last, false, now), Lasts::after(last, &[RECENT], now).until)
+    }
+
+    fn describe(&self, leaf: &mut Leaf, index: u32) {
         let line = |names: &[&str]| self.line.and_then(|line| line.text(names));
         let model = self.line.and_then(|line| line.object(&["model"])?.text(&["id"]));
         let used = || self.end.and_then(|end| end.texts(&["modes_used"])?.pop());
@@ -140,6 +167,7 @@ impl Session<'_> {
             model_effective: model.map(Into::into),
             workspace: line(&["cwd"]),
             pattern: self.mode.clone().or_else(used).map(Into::into),
+            index: Some(index),
             ..Description::default()
         });
     }

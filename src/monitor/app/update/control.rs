@@ -216,7 +216,8 @@ pub fn signal(ui: &mut Ui, cx: Ctx<'_>, what: Signal, processes: Vec<Signalled>)
     let of = |process: Signalled| {
         let id = ui.next_command_id();
         ui.outbox.push_signal(id.clone(), what.as_str(), &process, cx.now);
-        Effect::Signal { id, what, process }
+        let inside = Box::new(control::inside_of(cx.model, &process));
+        Effect::Signal { id, what, process, inside }
     };
     processes.into_iter().map(of).collect()
 }
