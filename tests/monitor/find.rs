@@ -197,7 +197,7 @@ fn what_is_sorted_stays_so_as_things_change_and_a_filter_keeps_the_order() {
     assert_eq!(deck.rows(), kept);
     deck.press("f").type_in("cost>0.5").press("enter");
     assert_eq!(deck.rows(), ["del-new", "del-new/st-1", &*cheap, "del-tests", "del-tests/st-2"]);
-    deck.tell([delegation("del-new").is("done")]);
+    deck.tell([step("del-new", "st-1").is("done"), delegation("del-new").is("done")]);
     deck.press("esc G");
     assert_eq!(deck.selected().as_ref(), deck.rows().last());
     assert_eq!(deck.rows().len(), kept.len() - 1, "what is done folded meanwhile, all else is as it was");

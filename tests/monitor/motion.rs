@@ -67,7 +67,10 @@ fn the_selection_sticks_to_its_node_while_rows_come_and_go_above_it() {
 fn what_is_done_folds_by_itself_and_a_person_s_fold_stays() {
     let mut deck = deck();
     assert_eq!(deck.rows().len(), 9);
+    deck.tell(["st-1", "st-2"].map(|nth| step("del-b", nth).is("done")));
     deck.tell([delegation("del-b").is("done")]);
+    assert_eq!(deck.rows().len(), 9, "something in del-b goes on: it stays in sight");
+    deck.tell([step("del-b", "st-3").is("failed")]);
     assert_eq!(deck.rows().len(), 6, "del-b is folded");
     // A person opens it: it stays open, whatever comes.
     deck.press("G k l");
@@ -85,6 +88,7 @@ fn a_selection_that_folds_away_goes_up_to_what_hides_it() {
     let mut deck = deck();
     deck.press("G k");
     assert_eq!(deck.selected().unwrap(), "del-b/st-3");
+    deck.tell(["st-1", "st-2", "st-3"].map(|nth| step("del-b", nth).is("done")));
     deck.tell([delegation("del-b").is("done")]);
     assert_eq!(deck.selected().unwrap(), "del-b");
 }

@@ -111,6 +111,24 @@ fn the_newest_word_wins_over_the_receipt_of_an_older_command() {
 }
 
 #[test]
+fn a_short_word_leaves_nothing_of_the_receipt_that_it_covers() {
+    for wide in [80, 120, 200] {
+        let mut deck = Deck::of(fleet());
+        deck.press("p");
+        let id = deck.commands().last().unwrap().id.clone();
+        let proof = Some("3 of 3 processes of it are stopped, and none of them runs".into());
+        deck.command(&id, CommandFact::Confirmed { kind: None, proof, effects: Vec::new() });
+        deck.wait(2);
+        deck.app.ui.say("Cannot pause.", true, deck.clock);
+        let line = foot(&mut deck, wide);
+        let (_, beside) = line.split_once("Cannot pause.").unwrap();
+        let is_left =
+            ["confirmed", "processes", "none of them runs", " s)"].iter().any(|part| beside.contains(part));
+        assert!(!is_left, "{wide}: {line}");
+    }
+}
+
+#[test]
 fn why_something_is_refused_is_wrapped_where_the_line_is_too_short() {
     let why = "Process 4242 is the foreground job of a shell: stopped by a signal it would leave that shell with a \
                terminal that nobody reads. Stop it there with ctrl-z, and go on with fg.";

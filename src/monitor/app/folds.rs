@@ -1,5 +1,5 @@
-//! Which nodes fold by themselves: what is over folds, what works, fails or waits opens. A node that a person
-//! folded or opened stays as that person left it.
+//! Which nodes fold by themselves: what is over folds unless something below it goes on, what works, fails or waits
+//! opens. A node that a person folded or opened stays as that person left it.
 
 use std::collections::HashSet;
 
@@ -25,12 +25,15 @@ impl Policy {
     /// Returns how a node folds by itself; `None` where it stays as it is.
     fn wants(self, node: &Node) -> Option<Fold> {
         let word = node.status.word();
-        if self.compact || (self.collapse_done && is_done(word)) {
+        let below = node.rollup().map(|rollup| rollup.descendants);
+        let has_below = |which: fn(StatusWord) -> bool| {
+            let has = |word| which(word) && below.is_some_and(|below| below.of(word) > 0);
+            WORDS.into_iter().any(|(word, _)| has(word))
+        };
+        if self.compact || (self.collapse_done && is_done(word) && !has_below(goes_on)) {
             return Some(Fold::Closed);
         }
-        let below = node.rollup().map(|rollup| rollup.descendants);
-        let stirs_below = |word| stirs(word) && below.is_some_and(|below| below.of(word) > 0);
-        if self.expand || stirs(word) || WORDS.into_iter().any(|(word, _)| stirs_below(word)) {
+        if self.expand || stirs(word) || has_below(stirs) {
             return Some(Fold::Open);
         }
         (!is_done(word)).then_some(Fold::Closed)
@@ -44,6 +47,11 @@ fn is_done(word: StatusWord) -> bool {
 /// Returns whether something in this state is worth seeing: it works, failed, or waits for somebody.
 fn stirs(word: StatusWord) -> bool {
     !is_done(word) && !matches!(word, StatusWord::Queued | StatusWord::Unknown)
+}
+
+/// Returns whether something in this state can still change by itself, or by what somebody does.
+fn goes_on(word: StatusWord) -> bool {
+    stirs(word) && word.is_live() && word != StatusWord::Stale
 }
 
 /// The nodes that a person folded or opened.

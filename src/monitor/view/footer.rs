@@ -372,16 +372,15 @@ fn on_frame(line: Rect, buf: &Buffer, scene: &Scene<'_>) -> Rect {
     Rect { x: from, width: u16::try_from(bare).unwrap_or(u16::MAX), ..line }
 }
 
-/// Where news covers the beginning of what is said of the sources, as much of that as there is room for stands beside
-/// it: half a word means nothing.
+/// Clears what stood beside the news: the rest of a receipt, or of what is said of the sources. Of the latter as much as
+/// there is room for stands there anew: half a word means nothing.
 fn make_way(beside: Rect, buf: &mut Buffer, scene: &Scene<'_>) {
+    ratatui::widgets::Widget::render(ratatui::widgets::Clear, beside, buf);
     let room = usize::from(beside.width.saturating_sub(3));
     let (said, role) = sources(scene, room);
     if width(&said) <= room {
-        return;
-    }
-    ratatui::widgets::Widget::render(ratatui::widgets::Clear, beside, buf);
-    if room >= usize::from(NARROWEST) {
+        put_right(beside, buf, &said, scene.style(role));
+    } else if room >= usize::from(NARROWEST) {
         put(buf, beside, beside.x + 2, &fit(&said, room), scene.style(role));
     }
 }
