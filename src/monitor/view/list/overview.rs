@@ -100,7 +100,7 @@ fn facts(scene: &Scene<'_>, sums: &Overview, wide: usize) -> Vec<Line<'static>> 
                 let role = if percent >= 80 { Role::Good } else { Role::Warn };
                 fact("Success", format!("{percent}%"), role, "of what ended well or badly".into())
             }
-            None => fact("Success", UNKNOWN.into(), Role::Dim, "nothing has ended yet".into()),
+            None => fact("Success", UNKNOWN.into(), Role::Dim, "no delegation has ended today".into()),
         },
         fact("Tokens", spent_tokens(&sums.spend), Role::Tokens, "by what began today".into()),
         fact("Cost", cost(&sums.spend), Role::Cost, basis(sums.spend.basis()).into()),
