@@ -8,6 +8,7 @@ use quarterdeck::model::key::NodeKey;
 use quarterdeck::model::status::StatusWord;
 use quarterdeck::model::words::Field;
 use quarterdeck::monitor::app::stance::Stance;
+use quarterdeck::monitor::app::ui::Tab;
 
 use super::deck::{Deck, FOREIGN, Telling, ago, delegation, fleet, foreign, now, session, session_at, step};
 
@@ -314,4 +315,23 @@ fn why_says_of_what_is_silent_since_when_what_it_did_last_and_that_no_process_is
     let asked = read(deck.press("w").text(160, 40));
     assert!(asked.contains(&format!("It is silent: {says}.")), "{asked}");
     assert!(asked.contains("The last that it did: Bash: cargo test."), "{asked}");
+}
+
+#[test]
+fn a_session_that_nobody_handed_anything_is_at_no_depth_and_its_agent_at_one() {
+    let above = NodeKey::CliSession("claude".into(), "aaaa".into());
+    let mut deck = Deck::of([
+        session("claude", "aaaa").titled("Make it work").is("running"),
+        session("claude", "bbbb").titled("Look around").is("running").and(NodeFact::Under(above.into())),
+    ]);
+    let depth = |deck: &mut Deck| {
+        let text = deck.text(120, 40);
+        let line = text.lines().find(|line| line.contains("depth ")).map(str::to_owned);
+        line.unwrap_or(text).split("depth").nth(1).unwrap().split_whitespace().next().unwrap().to_owned()
+    };
+    deck.app.ui.tab = Tab::Handoff;
+    deck.press("g");
+    assert_eq!(depth(&mut deck), "0");
+    deck.press("j");
+    assert_eq!(depth(&mut deck), "1");
 }

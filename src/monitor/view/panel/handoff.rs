@@ -64,11 +64,15 @@ fn giver(scene: &Scene<'_>, node: &Node) -> String {
 }
 
 /// Returns how deep it is, and how deep it may go: `1/3`. Where nobody told, the tree tells: each delegation on
-/// the way to it is a level.
+/// the way to it is a level; where there is none, each agent that handed it on.
 pub fn depth(scene: &Scene<'_>, ix: NodeIx, node: &Node) -> String {
     let above =
         || std::iter::once(node).chain(scene.model.ancestors(ix).filter_map(|up| scene.model.get(up)));
-    let counted = || above().filter(|up| up.kind == NodeKind::Delegation).count().max(1);
+    let levels = |is_level: fn(NodeKind) -> bool| above().filter(|up| is_level(up.kind)).count();
+    let counted = || match levels(|kind| kind == NodeKind::Delegation) {
+        0 => levels(|kind| kind != NodeKind::Group).saturating_sub(1),
+        delegations => delegations,
+    };
     let told = node.more().and_then(|more| more.depth);
     let depth = told.map_or_else(|| counted().to_string(), |depth| depth.to_string());
     let handoff = node.more().and_then(|more| more.handoff.as_deref());
