@@ -15,7 +15,7 @@ use crate::model::command::{Command, Verb};
 use crate::model::fact::SourceState;
 use crate::model::id::{AgentId, DelegationId, SubtaskId};
 use crate::model::key::{NodeKey, SourceId, SourceKind};
-use crate::model::node::{Node, NodeKind};
+use crate::model::node::{Beside, Node, NodeKind, processes};
 use crate::model::status::StatusWord;
 use crate::model::words::HOOK;
 use crate::model::worktree::TreeState;
@@ -138,7 +138,7 @@ impl Target {
 pub enum Channel {
     /// An engine of ours is asked.
     Engine(Target),
-    /// The process itself is stopped, continued or ended, with all that descends from it.
+    /// The process itself is stopped, continued or ended, with those beside it and all that descends from them.
     Signal(Signal, Signalled),
     /// Its own hook holds or stops it, at its next tool call.
     Hook(Held),
@@ -169,7 +169,7 @@ impl Held {
     }
 }
 
-/// A process that no engine of ours runs.
+/// A process that no engine of ours runs, with those that work on the same session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signalled {
     pub pid: u32,
@@ -177,12 +177,25 @@ pub struct Signalled {
     pub start: u64,
     /// What was started, as a person would type it.
     pub command: Box<str>,
+    /// Those that work on the same session: one that is left out would go on with it.
+    pub beside: Vec<Beside>,
 }
 
 impl Signalled {
     /// Returns the key of its node.
     pub fn key(&self) -> NodeKey {
         NodeKey::Process(self.pid, self.start)
+    }
+
+    /// Returns each that is signalled: its number, when it started, and its command.
+    pub fn each(&self) -> impl Iterator<Item = (u32, u64, &str)> {
+        let beside = self.beside.iter().map(|other| (other.pid, other.start, &*other.command));
+        std::iter::once((self.pid, self.start, &*self.command)).chain(beside)
+    }
+
+    /// Names all of them by their numbers.
+    pub fn named(&self) -> String {
+        processes(self.each().map(|(pid, ..)| pid))
     }
 }
 
@@ -288,21 +301,29 @@ impl Unsent {
 fn signalled(model: &Model, node: &Node, what: Control) -> Option<Result<Channel, Unsent>> {
     let process = node.more()?.running.as_deref().filter(|process| process.is_alive)?;
     let signal = what.signal()?;
-    let (pid, is_stopped) = (process.pid, is_stopped(model, node));
-    let refused = match signal {
-        Signal::Stop if process.is_foreground => Some(Unsent::Other(format!(
+    let is_stopped = is_stopped(model, node);
+    let mut in_front = process.beside.iter().filter(|it| it.is_foreground && !it.is_stopped).map(|it| it.pid);
+    let in_front = process.is_foreground.then_some(process.pid).or_else(|| in_front.next());
+    let is_any_stopped = is_stopped || process.beside.iter().any(|it| it.is_stopped);
+    let (start, command, beside) = (process.start, process.command.clone(), process.beside.clone());
+    let process = Signalled { pid: process.pid, start, command, beside };
+    let (named, verb) = (process.named(), if process.beside.is_empty() { "is" } else { "are" });
+    let named = named.replacen('p', "P", 1);
+    let refused = match (signal, in_front) {
+        (Signal::Stop, Some(pid)) => Some(Unsent::Other(format!(
             "Process {pid} is the foreground job of a shell: stopped, the shell would take its terminal back. \
              Stop it there, or run it where no shell waits for it."
         ))),
-        Signal::Stop if is_stopped => Some(Unsent::Never(format!("Process {pid} is stopped already."))),
-        Signal::Continue if !is_stopped => Some(Unsent::Other(format!("Process {pid} is not stopped."))),
-        Signal::Stop | Signal::Continue | Signal::End => None,
+        (Signal::Stop, None) if is_stopped => Some(Unsent::Never(format!("{named} {verb} stopped already."))),
+        (Signal::Continue, _) if !is_any_stopped => {
+            Some(Unsent::Other(format!("{named} {verb} not stopped.")))
+        }
+        (Signal::Stop | Signal::Continue | Signal::End, _) => None,
     };
-    if let Some(why) = refused {
-        return Some(Err(why));
-    }
-    let process = Signalled { pid, start: process.start, command: process.command.clone() };
-    Some(Ok(Channel::Signal(signal, process)))
+    Some(match refused {
+        Some(why) => Err(why),
+        None => Ok(Channel::Signal(signal, process)),
+    })
 }
 
 /// Returns whether a process is stopped: as the system shows it, where that is told, for a hook that holds a session stops none.
@@ -326,7 +347,7 @@ fn unreached(model: &Model, ix: NodeIx, what: Control) -> Option<String> {
     let running = node.more().and_then(|more| more.running.as_deref());
     if what.signal().is_none() {
         let process = match running {
-            Some(process) if process.is_alive => format!("process {} works on it", process.pid),
+            Some(process) if process.is_alive => format!("{} on it", process.works()),
             Some(_) | None => no_process(model, node),
         };
         return Some(format!("No engine runs it, and {} takes one: {process}.", what.as_str()));
@@ -569,8 +590,14 @@ mod tests {
         let at = Some(Stamp::from_millis(1_790_000_000_000));
         let of = |word: &str| NodeFact::Status(StatusReport::of(Field::Session, word.to_owned()));
         let is_foreground = is.contains(&"foreground");
-        let running =
-            Running { pid: 4711, start: 9, command: "claude".into(), is_foreground, is_alive: true };
+        let running = Running {
+            pid: 4711,
+            start: 9,
+            command: "claude".into(),
+            is_foreground,
+            is_alive: true,
+            beside: Vec::new(),
+        };
         facts.push(Fact::node(claude, at, key.clone(), NodeFact::Seen(NodeKind::Session)));
         facts.push(Fact::node(claude, at, key.clone(), of("running")));
         facts.push(Fact::node(
@@ -656,7 +683,9 @@ mod tests {
         facts.push(Fact::node(SourceId(2), None, alone, of("alive")));
         let session = above();
         let _ = model.apply_all(facts);
-        let of = |pid| inside_of(&model, &Signalled { pid, start: 9, command: "claude".into() });
+        let of = |pid| {
+            inside_of(&model, &Signalled { pid, start: 9, command: "claude".into(), beside: Vec::new() })
+        };
         let inside = Inside { keys: vec![session, agent("works")], folders: vec!["/shop".into()] };
         assert_eq!(of(4711), inside);
         assert_eq!(of(4712).keys, []);

@@ -75,7 +75,7 @@ impl Explain {
         let Some(node) = model.get(ix) else { return Ok(ExitCode::SUCCESS) };
         let (id, status) = (model.name_of(ix), node.status.word().as_str());
         let process = node.more().and_then(|more| more.running.as_deref()).filter(|process| process.is_alive);
-        let process = process.map(|process| format!("process {} works on it", process.pid));
+        let process = process.map(|process| format!("{} on it", process.works()));
         let said: Vec<String> = [Some("no engine runs it".to_owned()), process]
             .into_iter()
             .flatten()

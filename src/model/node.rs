@@ -18,7 +18,7 @@ use super::key::{NodeKey, SourceId};
 use super::name::Name;
 use super::returned::Returned;
 use super::rollup::Rollup;
-pub use super::running::Running;
+pub use super::running::{Beside, Running, processes};
 use super::sealed::Sealed;
 pub use super::spent::Spent;
 pub(super) use super::spent::Sums;

@@ -3,16 +3,20 @@
 use quarterdeck::control::Signal;
 use quarterdeck::model::fact::NodeFact;
 use quarterdeck::model::id::CommandId;
-use quarterdeck::model::node::Running;
+use quarterdeck::model::node::{Beside, Running};
 use quarterdeck::monitor::app::effect::{Effect, News};
 use quarterdeck::monitor::app::sent::SentState;
 
 use super::deck::{Deck, foreign};
 
+fn running(is_foreground: bool) -> Running {
+    let (command, beside) = ("claude --resume x".into(), Vec::new());
+    Running { pid: 4711, start: 99, command, is_foreground, is_alive: true, beside }
+}
+
 fn deck(is_foreground: bool) -> Deck {
-    let running =
-        Running { pid: 4711, start: 99, command: "claude --resume x".into(), is_foreground, is_alive: true };
-    Deck::of([foreign("native").titled("a session").is("running").and(NodeFact::Runs(Box::new(running)))])
+    let runs = NodeFact::Runs(Box::new(running(is_foreground)));
+    Deck::of([foreign("native").titled("a session").is("running").and(runs)])
 }
 
 /// Returns what was signalled since this was last asked.
@@ -38,6 +42,29 @@ fn a_process_is_signalled_only_after_its_number_and_command_were_shown() {
         let sent: Vec<_> = signals(&mut deck).into_iter().map(|(_, what, pid)| (what, pid)).collect();
         assert_eq!(sent, [(what, 4711)]);
     }
+}
+
+#[test]
+fn all_processes_of_a_session_are_shown_before_they_are_signalled_together() {
+    let other =
+        Beside { pid: 4712, start: 98, command: "claude -c".into(), is_foreground: false, is_stopped: false };
+    let running = Running { beside: vec![other], ..running(false) };
+    let node = foreign("native").titled("a session").is("running");
+    let mut deck = Deck::of([node.and(NodeFact::Runs(Box::new(running)))]);
+    deck.press("c");
+    let screen = deck.text(100, 30);
+    for shown in ["End 2 processes", "pid 4711  claude --resume x", "pid 4712  claude -c"] {
+        assert!(screen.contains(shown), "{shown}: {screen}");
+    }
+    deck.press("enter");
+    let effects = std::mem::take(&mut deck.effects);
+    let [Effect::Signal { process, .. }] = effects.as_slice() else { panic!("{effects:?}") };
+    assert_eq!(
+        process.each().map(|(pid, start, _)| (pid, start)).collect::<Vec<_>>(),
+        [(4711, 99), (4712, 98)]
+    );
+    let screen = deck.text(120, 30);
+    assert!(screen.contains("cancel processes 4711 and 4712"), "{screen}");
 }
 
 #[test]
