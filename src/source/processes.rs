@@ -8,12 +8,15 @@
 mod program;
 mod sessions;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::claude::registry::{Listed, Registry};
+use super::claude::{
+    self,
+    registry::{Listed, Registry},
+};
 use super::feed::{Batch, Feed};
 use super::trails::tool::Homes;
 use crate::agent::trail;
@@ -108,7 +111,7 @@ impl Processes {
         };
         self.listed = listed.into_iter().filter_map(alive).collect();
         let pids = about::pids();
-        let living: std::collections::HashSet<u32> = pids.iter().copied().collect();
+        let living: HashSet<u32> = pids.iter().copied().collect();
         self.others.retain(|pid, _| living.contains(pid));
         let mut gone: Vec<u32> = self.agents.keys().copied().filter(|pid| !living.contains(pid)).collect();
         gone.extend(self.agents.values().map(|agent| agent.process).filter(is_another).map(|it| it.pid));
@@ -118,8 +121,16 @@ impl Processes {
         for agent in &gone {
             self.tell_gone(agent, now, batch);
         }
+        let is_listed: HashSet<u32> = self.listed.keys().map(|process| process.pid).collect();
         for pid in pids {
-            if !self.agents.contains_key(&pid) && self.others.get(&pid).is_none_or(|seen| *seen < DOUBTS) {
+            let is_doubtful = self.others.get(&pid).is_none_or(|seen| *seen < DOUBTS);
+            if !self.agents.contains_key(&pid) && (is_doubtful || is_listed.contains(&pid)) {
+                self.consider(pid, batch);
+            }
+        }
+        // One that works elsewhere is meant too if it works on a session of one that was found after it.
+        for pid in is_listed.into_iter().filter(|pid| living.contains(pid)) {
+            if !self.agents.contains_key(&pid) {
                 self.consider(pid, batch);
             }
         }
@@ -136,7 +147,7 @@ impl Processes {
 
     /// Looks whether a process is an agent of interest.
     fn consider(&mut self, pid: u32, batch: &mut Batch) {
-        let found = about::known(pid).and_then(|known| Some((Program::of(&known.arguments)?, known)));
+        let found = about::known(pid).and_then(|known| Some((self.program(&known)?, known)));
         let Some((program, known)) = found.filter(|_| pid != std::process::id()) else {
             *self.others.entry(pid).or_default() += 1;
             return;
@@ -148,6 +159,7 @@ impl Processes {
             (Scope::Folders(roots), Some(folder)) => roots.iter().any(|root| folder.starts_with(root)),
             (Scope::Folders(_), None) => false,
         };
+        let is_meant = is_meant || self.shares_session(known.process);
         match above {
             Above::Host => {
                 self.others.insert(pid, DOUBTS);
@@ -169,6 +181,24 @@ impl Processes {
             Above::Agent(outer) => self.take(known.process, program, folder.as_deref(), Some(outer), batch),
             Above::Nobody => self.take(known.process, program, folder.as_deref(), None, batch),
         }
+    }
+
+    /// Returns which agent's program a process is. Whoever is in the list of a tool is that tool's, whatever it is
+    /// called: it may be named after its version, or be started by a script.
+    fn program(&self, known: &Known) -> Option<Program> {
+        let by_name = Program::of(&known.arguments);
+        if !self.listed.contains_key(&known.process) {
+            return by_name;
+        }
+        by_name
+            .filter(|it| it.tool == claude::NAME)
+            .or_else(|| Program::named(claude::NAME, &known.arguments))
+    }
+
+    /// Returns whether a process is listed with a session that an agent of interest works on.
+    fn shares_session(&self, process: Process) -> bool {
+        let session = self.listed.get(&process);
+        session.is_some() && self.agents.values().any(|agent| agent.session.as_ref() == session)
     }
 
     fn take(

@@ -1,5 +1,7 @@
 //! The list that Claude Code keeps of its processes: who is on it is the session's, and all of them are acted on.
 
+use std::os::unix::process::CommandExt;
+
 use super::*;
 
 impl World {
@@ -16,6 +18,18 @@ impl World {
         entry["pid"] = pid.into();
         entry["cwd"] = self.root().display().to_string().into();
         std::fs::write(sessions.join(format!("{pid}.json")), entry.to_string()).unwrap();
+    }
+
+    /// Starts a shell that is called otherwise than any agent.
+    fn start_called(&self, name: &str, script: &str) -> Started {
+        use std::io::{BufRead, BufReader};
+        let mut command = Command::new("/bin/sh");
+        command.arg0(name).arg("-c").arg(format!("echo there; {script}"));
+        command.current_dir(self.root()).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut said = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut said).unwrap();
+        Started(child)
     }
 
     /// Returns what is shown of the only node, as JSON.
@@ -120,4 +134,49 @@ fn a_session_goes_on_with_the_process_that_is_left_of_two() {
     assert_eq!(pids(&world), [left]);
     assert_eq!(world.word(&session), StatusWord::Paused);
     assert_eq!(world.model.audit(), Ok(()));
+}
+
+#[test]
+fn who_is_in_the_tools_own_list_is_the_sessions_process_whatever_it_is_called() {
+    let world = World::new();
+    let claude = world.start_called("/opt/share/claude/versions/2.1.325", "sleep 60; true");
+    world.list_with_start(claude.0.id(), "s1");
+    world.says("s1", None, 60);
+    let (code, said) = world.run(&world.root(), &["pause", "claude:s1"]);
+    let named = format!("process {} (/opt/share/claude/versions/2.1.325 -c ", claude.0.id());
+    assert!(code == Some(1) && said.contains(&named), "{code:?} {said}");
+    let (code, said) = world.run(&world.root(), &["pause", "claude:s1", "--yes"]);
+    assert!(code == Some(0) && said.contains("2 of 2 stopped"), "{code:?} {said}");
+    assert_eq!(world.only_node()["status"], "paused");
+}
+
+#[test]
+fn a_process_that_is_listed_late_is_still_found() {
+    let mut world = World::new();
+    let claude = world.start_called("2.1.325", "sleep 60; true");
+    for _ in 0..5 {
+        world.look();
+    }
+    let session = NodeKey::CliSession("claude".into(), "s1".into());
+    assert!(world.node(&session).is_none());
+    world.list_with_start(claude.0.id(), "s1");
+    world.look();
+    assert_eq!(world.node(&session).unwrap().1.more().unwrap().running.as_ref().unwrap().pid, claude.0.id());
+}
+
+#[test]
+fn a_process_that_works_on_the_session_from_another_folder_is_not_left_out() {
+    let world = World::new();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let away = start_in(elsewhere.path(), &world.root().join("claude"), "sleep 60; true", &["away"]);
+    let here = world.start("claude", "sleep 60; true", &["here"]);
+    for claude in [&away, &here] {
+        world.list_with_start(claude.0.id(), "s1");
+    }
+    world.says("s1", None, 60);
+    let (code, said) = world.run(&world.root(), &["cancel", "claude:s1", "--yes"]);
+    assert!(code == Some(0) && said.contains("4 ended, none found that is left"), "{code:?} {said}");
+    for claude in [&away, &here] {
+        assert!(matches!(life(claude), None | Some(tree::Life::Ended)));
+    }
 }
