@@ -180,3 +180,38 @@ fn a_process_that_works_on_the_session_from_another_folder_is_not_left_out() {
         assert!(matches!(life(claude), None | Some(tree::Life::Ended)));
     }
 }
+
+#[test]
+fn a_process_that_ended_and_was_not_waited_for_is_gone() {
+    let world = World::new();
+    let mut claude = world.start("claude", "sleep 60; true", &[]);
+    world.list_with_start(claude.0.id(), "s1");
+    world.says("s1", None, 60);
+    assert_eq!(world.only_node()["status"], "running");
+    claude.0.kill().unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while life(&claude) != Some(tree::Life::Ended) {
+        assert!(std::time::Instant::now() < deadline, "it is killed");
+        std::thread::yield_now();
+    }
+    let node = world.only_node();
+    assert_eq!(node["status"], "stale", "{node}");
+    let (code, said) = world.run(&world.root(), &["pause", "claude:s1", "--yes"]);
+    assert!(code == Some(3) && said.contains("its process is gone"), "{code:?} {said}");
+}
+
+#[test]
+fn a_number_that_is_another_programs_by_now_does_not_make_a_session_run() {
+    let world = World::new();
+    let other = world.start_called("sleeper", "sleep 60; true");
+    world.write_entry(other.0.id(), &serde_json::json!({ "sessionId": "s1" }));
+    world.says("s1", None, 3_600);
+    let node = world.only_node();
+    assert_eq!((node["status"].as_str(), node.get("process")), (Some("stale"), None), "{node}");
+    // What came to be after the entry was written has only the number.
+    let again = world.start("claude", "sleep 60; true", &[]);
+    let before = system_now().millis() - 600_000;
+    world.write_entry(again.0.id(), &serde_json::json!({ "sessionId": "s1", "startedAt": before }));
+    let (_, said) = world.run(&world.root(), &["explain", "claude:s1"]);
+    assert!(said.contains("claude:s1: stale"), "{said}");
+}
