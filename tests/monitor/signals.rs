@@ -7,7 +7,7 @@ use quarterdeck::model::node::{Beside, Running};
 use quarterdeck::monitor::app::effect::{Effect, News};
 use quarterdeck::monitor::app::sent::SentState;
 
-use super::deck::{Deck, foreign};
+use super::deck::{Deck, foreign, session};
 
 fn running(is_foreground: bool) -> Running {
     let (command, beside) = ("claude --resume x".into(), Vec::new());
@@ -91,4 +91,22 @@ fn the_foreground_job_of_a_shell_is_not_offered_a_pause_and_the_reason_is_told()
     assert!(deck.app.ui.layers.is_empty());
     let screen = deck.text(160, 30);
     assert!(screen.contains("foreground job of a shell"), "{screen}");
+}
+
+#[test]
+fn the_view_of_sessions_shows_the_processes_that_the_system_shows() {
+    let other =
+        Beside { pid: 4712, start: 98, command: "claude -c".into(), is_foreground: false, is_stopped: false };
+    let of = |running: Running| {
+        let told = session("claude", "native").titled("a session").is("running");
+        let mut deck = Deck::of([told.and(NodeFact::Runs(Box::new(running)))]);
+        deck.press("5");
+        deck.text(160, 30)
+    };
+    let screen = of(Running { beside: vec![other], ..running(false) });
+    let row = screen.lines().find(|line| line.contains("native")).unwrap();
+    assert!(row.contains(" 4711 "), "{screen}");
+    assert!(screen.contains("processes 4711 and 4712"), "{screen}");
+    assert!(of(running(false)).contains("process 4711 "));
+    assert!(!of(Running { is_alive: false, ..running(false) }).contains("4711"), "it is gone");
 }
