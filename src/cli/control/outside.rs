@@ -35,12 +35,26 @@ pub(super) struct How {
 /// Does it, or says what it would do, or why it cannot be done.
 pub(super) fn control(place: &Place, target: &Target, verb: Verb, how: How) -> Outcome {
     let known = Known::read(place)?;
-    let found = known.find(&target.on).and_then(|ix| Ok((ix, channel(&known, ix, &verb)?)));
-    let (ix, channel) = match found {
-        Ok(found) => found,
+    match known.find(&target.on) {
+        Ok(ix) => control_one(place, target, &known, ix, verb, how),
+        Err(why) => refused(target, verb.kind(), &why),
+    }
+}
+
+/// The same of one that was found.
+pub(super) fn control_one(
+    place: &Place,
+    target: &Target,
+    known: &Known,
+    ix: NodeIx,
+    verb: Verb,
+    how: How,
+) -> Outcome {
+    let channel = match channel(known, ix, &verb) {
+        Ok(channel) => channel,
         Err(why) => return refused(target, verb.kind(), &why),
     };
-    let one = One { known: &known, ix, target, kind: verb.kind() };
+    let one = One { known, ix, target, kind: verb.kind() };
     match channel {
         Channel::Engine(engine) => by_engine(place, target, &engine, verb),
         Channel::Signal(signal, process) if target.preview => {
