@@ -20,6 +20,7 @@ use crate::model::rollback::Rollback;
 use crate::model::{NodeIx, text};
 use crate::process::tree::{self, Life, Process};
 use crate::report::stale::{Told, evidence};
+use crate::report::text::word;
 use crate::session::{self, Folder, State};
 use crate::source::follow::Follower;
 use crate::store::disk::RealDisk;
@@ -84,7 +85,8 @@ impl Explain {
     fn native(&self, known: &Known, ix: NodeIx) -> Outcome {
         let Known { model, now, .. } = known;
         let Some(node) = model.get(ix) else { return Ok(ExitCode::SUCCESS) };
-        let (id, status) = (model.name_of(ix), node.status.word().as_str());
+        let (id, status) =
+            (model.name_of(ix), if self.json { node.status.word().as_str() } else { word(node) });
         let process = node.more().and_then(|more| more.running.as_deref()).filter(|process| process.is_alive);
         let process = process.map(|process| format!("{} on it", process.works()));
         let said: Vec<String> = [Some("no engine runs it".to_owned()), process]

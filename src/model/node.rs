@@ -383,6 +383,12 @@ impl Node {
         }
     }
 
+    /// Returns whether it is a session whose turn is over and whose process lives: what is queued has begun nothing yet, and
+    /// a session has.
+    pub fn is_idle(&self) -> bool {
+        self.status == Status::Queued && self.kind == NodeKind::Session && self.clocks.started.is_some()
+    }
+
     /// Returns the claims that say something else than what is believed.
     pub fn dissent(&self) -> impl Iterator<Item = &Claim> {
         let believed = self.believed().told();

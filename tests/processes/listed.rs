@@ -215,3 +215,20 @@ fn a_number_that_is_another_programs_by_now_does_not_make_a_session_run() {
     let (_, said) = world.run(&world.root(), &["explain", "claude:s1"]);
     assert!(said.contains("claude:s1: stale"), "{said}");
 }
+
+#[test]
+fn a_session_that_waits_for_its_person_is_idle_in_words_and_its_clock_stands() {
+    let world = World::new();
+    let claude = world.start("claude", "sleep 60; true", &[]);
+    world.list_with_start(claude.0.id(), "s1");
+    world.says("s1", None, 3_600);
+    world.answers("s1", 3_540);
+    assert_eq!(world.only_node()["status"], "queued", "the word that scripts know");
+    let (_, said) = world.run(&world.root(), &["status"]);
+    let row = said.lines().next().unwrap();
+    assert!(row.contains(" idle ") && !said.contains("queued"), "{said}");
+    assert!(row.contains(" 1m00s "), "as long as it worked: {said}");
+    assert!(said.contains("1 idle"), "the sum too: {said}");
+    let (_, said) = world.run(&world.root(), &["explain", "claude:s1"]);
+    assert!(said.starts_with("claude:s1: idle; "), "{said}");
+}
