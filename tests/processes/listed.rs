@@ -14,9 +14,10 @@ impl World {
     fn write_entry(&self, pid: u32, entry: &serde_json::Value) {
         let sessions = self.root().join("home/.claude/sessions");
         std::fs::create_dir_all(&sessions).unwrap();
-        let mut entry = entry.clone();
-        entry["pid"] = pid.into();
-        entry["cwd"] = self.root().display().to_string().into();
+        let mut entry = entry.as_object().unwrap().clone();
+        entry.insert("pid".into(), pid.into());
+        entry.insert("cwd".into(), self.root().display().to_string().into());
+        let entry = serde_json::Value::Object(entry);
         std::fs::write(sessions.join(format!("{pid}.json")), entry.to_string()).unwrap();
     }
 
@@ -36,8 +37,9 @@ impl World {
     fn only_node(&self) -> serde_json::Value {
         let (_, said) = self.run(&self.root(), &["status", "--json"]);
         let told: serde_json::Value = serde_json::from_str(&said).unwrap();
-        assert_eq!(told["nodes"].as_array().unwrap().len(), 1, "{said}");
-        told["nodes"][0].clone()
+        let nodes = told.get("nodes").and_then(serde_json::Value::as_array).unwrap();
+        assert_eq!(nodes.len(), 1, "{said}");
+        nodes.first().unwrap().clone()
     }
 }
 
