@@ -3,11 +3,13 @@
 //! The engine decides for good; this tells a person beforehand which keys make sense, and says of the others
 //! why they do not. What another tool runs has no channel here, and says which one that tool has, if any.
 
+mod process;
 mod tools;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use process::{Inside, Signalled, inside_of};
+use process::{Unsent, signalled};
 pub use tools::reason;
 
 use crate::model::budget::BUDGET;
@@ -138,7 +140,7 @@ impl Target {
 pub enum Channel {
     /// An engine of ours is asked.
     Engine(Target),
-    /// The process itself is stopped, continued or ended, with all that descends from it.
+    /// The process itself is stopped, continued or ended, with those beside it and all that descends from them.
     Signal(Signal, Signalled),
     /// Its own hook holds or stops it, at its next tool call.
     Hook(Held),
@@ -167,49 +169,6 @@ impl Held {
             None => NodeKey::CliSession(Arc::clone(&self.tool), Arc::clone(&self.session)),
         }
     }
-}
-
-/// A process that no engine of ours runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signalled {
-    pub pid: u32,
-    /// When it started, in the system's own measure.
-    pub start: u64,
-    /// What was started, as a person would type it.
-    pub command: Box<str>,
-}
-
-impl Signalled {
-    /// Returns the key of its node.
-    pub fn key(&self) -> NodeKey {
-        NodeKey::Process(self.pid, self.start)
-    }
-}
-
-/// What works in a process, and therefore ends with it: told so that it can be kept who ended it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Inside {
-    /// The sessions and agents that have not ended by themselves, of those that their own files tell of.
-    pub keys: Vec<NodeKey>,
-    /// The folders of whose tree they are a part.
-    pub folders: Vec<PathBuf>,
-}
-
-/// Returns what works in a process now.
-pub fn inside_of(model: &Model, process: &Signalled) -> Inside {
-    let Some(top) = model.find(&process.key()) else { return Inside::default() };
-    let has_files = |node: &Node| {
-        let mut kinds = node.sources().into_iter().filter_map(|source| Some(model.source(source)?.kind));
-        kinds.any(SourceKind::is_agents_own)
-    };
-    // What the system alone knows is gone with its process, and needs no word.
-    let ends = |(_, node): &(NodeIx, &Node)| !node.status.is_ended() && has_files(node);
-    let is_named =
-        |key: &&NodeKey| matches!(key, NodeKey::CliSession(..) | NodeKey::CliAgent(..) | NodeKey::ToolUse(_));
-    let named = |(_, node): (NodeIx, &Node)| node.keys.iter().find(is_named).cloned();
-    let keys = model.subtree(top).filter(ends).filter_map(named).collect();
-    let folder = model.get(top).and_then(|node| node.more()?.workspace.as_deref()).map(PathBuf::from);
-    Inside { keys, folders: folder.into_iter().collect() }
 }
 
 /// Returns through what this can be done, or why it cannot.
@@ -269,49 +228,6 @@ fn is_gone(model: &Model, node: &Node) -> bool {
     model.lives(node) == Some(false)
 }
 
-/// Why a process is not signalled.
-enum Unsent {
-    /// It is so already, or takes somebody who listens.
-    Never(String),
-    /// A signal is the wrong means: another may do.
-    Other(String),
-}
-
-impl Unsent {
-    fn why(self) -> String {
-        let (Self::Never(why) | Self::Other(why)) = self;
-        why
-    }
-}
-
-/// Returns the process of a node that no engine runs, or why it cannot be signalled; nothing where it is none.
-fn signalled(model: &Model, node: &Node, what: Control) -> Option<Result<Channel, Unsent>> {
-    let process = node.more()?.running.as_deref().filter(|process| process.is_alive)?;
-    let signal = what.signal()?;
-    let (pid, is_stopped) = (process.pid, is_stopped(model, node));
-    let refused = match signal {
-        Signal::Stop if process.is_foreground => Some(Unsent::Other(format!(
-            "Process {pid} is the foreground job of a shell: stopped, the shell would take its terminal back. \
-             Stop it there, or run it where no shell waits for it."
-        ))),
-        Signal::Stop if is_stopped => Some(Unsent::Never(format!("Process {pid} is stopped already."))),
-        Signal::Continue if !is_stopped => Some(Unsent::Other(format!("Process {pid} is not stopped."))),
-        Signal::Stop | Signal::Continue | Signal::End => None,
-    };
-    if let Some(why) = refused {
-        return Some(Err(why));
-    }
-    let process = Signalled { pid, start: process.start, command: process.command.clone() };
-    Some(Ok(Channel::Signal(signal, process)))
-}
-
-/// Returns whether a process is stopped: as the system shows it, where that is told, for a hook that holds a session stops none.
-fn is_stopped(model: &Model, node: &Node) -> bool {
-    let is_system = |source| model.source(source).is_some_and(|source| source.kind == SourceKind::Process);
-    let seen = node.claims.iter().find(|claim| is_system(claim.source)).map(|claim| &claim.status);
-    seen.unwrap_or(&node.status).told() == StatusWord::Paused
-}
-
 /// Returns why an agent's own session, or an agent in it, cannot be reached; nothing of what an engine runs.
 fn unreached(model: &Model, ix: NodeIx, what: Control) -> Option<String> {
     let node = model.get(ix)?;
@@ -326,7 +242,7 @@ fn unreached(model: &Model, ix: NodeIx, what: Control) -> Option<String> {
     let running = node.more().and_then(|more| more.running.as_deref());
     if what.signal().is_none() {
         let process = match running {
-            Some(process) if process.is_alive => format!("process {} works on it", process.pid),
+            Some(process) if process.is_alive => format!("{} on it", process.works()),
             Some(_) | None => no_process(model, node),
         };
         return Some(format!("No engine runs it, and {} takes one: {process}.", what.as_str()));
@@ -569,8 +485,14 @@ mod tests {
         let at = Some(Stamp::from_millis(1_790_000_000_000));
         let of = |word: &str| NodeFact::Status(StatusReport::of(Field::Session, word.to_owned()));
         let is_foreground = is.contains(&"foreground");
-        let running =
-            Running { pid: 4711, start: 9, command: "claude".into(), is_foreground, is_alive: true };
+        let running = Running {
+            pid: 4711,
+            start: 9,
+            command: "claude".into(),
+            is_foreground,
+            is_alive: true,
+            beside: Vec::new(),
+        };
         facts.push(Fact::node(claude, at, key.clone(), NodeFact::Seen(NodeKind::Session)));
         facts.push(Fact::node(claude, at, key.clone(), of("running")));
         facts.push(Fact::node(
@@ -656,7 +578,9 @@ mod tests {
         facts.push(Fact::node(SourceId(2), None, alone, of("alive")));
         let session = above();
         let _ = model.apply_all(facts);
-        let of = |pid| inside_of(&model, &Signalled { pid, start: 9, command: "claude".into() });
+        let of = |pid| {
+            inside_of(&model, &Signalled { pid, start: 9, command: "claude".into(), beside: Vec::new() })
+        };
         let inside = Inside { keys: vec![session, agent("works")], folders: vec!["/shop".into()] };
         assert_eq!(of(4711), inside);
         assert_eq!(of(4712).keys, []);

@@ -4,6 +4,7 @@
 pub mod cells;
 pub mod csv;
 pub mod dissent;
+pub mod elapsed;
 pub mod json;
 pub mod markdown;
 pub mod measure;

@@ -7,6 +7,9 @@
     reason = "a test fails where something is not there"
 )]
 
+#[path = "cli/ids.rs"]
+mod ids;
+
 use std::fs;
 use std::path::Path;
 

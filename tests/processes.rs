@@ -3,6 +3,9 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "processes/listed.rs"]
+mod listed;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 

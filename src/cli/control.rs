@@ -89,9 +89,16 @@ impl Target {
         if session::is_meant(&self.on) {
             return outside::control(place, self, verb, how);
         }
-        let folder = place.need()?;
-        let (delegation, step) = resolve(&folder, &self.on)?;
-        self.carry(&folder, &ask::command(delegation, step, verb), PATIENCE)
+        let found = place.need().and_then(|folder| Ok((resolve(&folder, &self.on)?, folder)));
+        match found {
+            Ok(((delegation, step), folder)) => {
+                self.carry(&folder, &ask::command(delegation, step, verb), PATIENCE)
+            }
+            Err(why) => match session::elsewhere(place, &self.on)? {
+                Some((known, ix)) => outside::control_one(place, self, &known, ix, verb, how),
+                None => Err(why),
+            },
+        }
     }
 
     /// Sends a command to the engine, or says what it would touch.

@@ -31,6 +31,9 @@ pub(super) struct Logs {
     /// A step as DELEGATION/STEP, or a delegation with all of its steps; the beginning of the id is enough. A session that no
     /// engine runs is claude:SESSION or claude:SESSION/AGENT: what its tool wrote down is shown.
     target: String,
+    /// Look for it in every project of this user.
+    #[arg(long)]
+    all: bool,
     /// Stay, and show what comes, until it has ended.
     #[arg(long, short)]
     follow: bool,
@@ -43,20 +46,38 @@ pub(super) struct Logs {
 }
 
 impl Logs {
+    /// Shows what a tool that no engine runs wrote down itself.
+    fn native(&self, log: Box<native::Log>) -> Outcome {
+        if self.attempt.is_some() {
+            let why = format!("{} is run by no engine: it has no attempts.", self.target);
+            return Err(CliError::Unreadable(text::lines(&why).into()).into());
+        }
+        log.run(self.follow, self.json)
+    }
+
     pub(super) fn run(self, place: &Place) -> Outcome {
-        let mut target = self.target.clone();
-        if session::is_meant(&target) {
-            match native::find(place, &target)? {
-                native::Whose::Engine(step) => target = step,
-                native::Whose::Native(_) if self.attempt.is_some() => {
-                    let why = format!("{target} is run by no engine: it has no attempts.");
-                    return Err(CliError::Unreadable(text::lines(&why).into()).into());
-                }
-                native::Whose::Native(log) => return log.run(self.follow, self.json),
+        let (mut target, mut folder) = (self.target.clone(), None);
+        if self.all || session::is_meant(&target) {
+            let known = session::Known::read_wide(place, self.all)?;
+            let ix = known.find(&target).map_err(|why| CliError::Unreadable(text::lines(&why).into()))?;
+            match native::find(&known, ix, &target)? {
+                native::Whose::Engine(step) => (target, folder) = (step.name(), known.folder_of(step.source)),
+                native::Whose::Native(log) => return self.native(log),
             }
         }
-        let folder = place.need()?;
-        let (delegation, step) = resolve(&folder, &target)?;
+        let found = folder
+            .map_or_else(|| place.need(), Ok)
+            .and_then(|folder| Ok((resolve(&folder, &target)?, folder)));
+        let ((delegation, step), folder) = match found {
+            Ok(found) => found,
+            Err(why) => {
+                let Some((known, ix)) = session::elsewhere(place, &target)? else { return Err(why) };
+                match native::find(&known, ix, &target)? {
+                    native::Whose::Engine(_) => return Err(why),
+                    native::Whose::Native(log) => return self.native(log),
+                }
+            }
+        };
         let (key, prefixed) = match step {
             Some(step) => (NodeKey::Subtask(delegation, step), false),
             None => (NodeKey::Delegation(delegation), true),

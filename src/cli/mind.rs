@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::control::resolve;
-use super::session::{Known, is_meant};
+use super::session::{Known, elsewhere, is_meant};
 use super::{CliError, Outcome, Place, load, now, print};
 use crate::engine::foresee::Question;
 use crate::engine::kernel::{Kernel, Preview};
@@ -20,6 +20,7 @@ use crate::model::rollback::Rollback;
 use crate::model::{NodeIx, text};
 use crate::process::tree::{self, Life, Process};
 use crate::report::stale::{Told, evidence};
+use crate::report::text::word;
 use crate::session::{self, Folder, State};
 use crate::source::follow::Follower;
 use crate::store::disk::RealDisk;
@@ -34,6 +35,9 @@ pub(super) struct Explain {
     /// A delegation, or one of its steps as DELEGATION/STEP; the beginning of the id is enough. A session that no engine
     /// runs is claude:SESSION.
     target: String,
+    /// Look for it in every project of this user.
+    #[arg(long)]
+    all: bool,
     /// Print it as JSON, for scripts.
     #[arg(long)]
     json: bool,
@@ -41,17 +45,25 @@ pub(super) struct Explain {
 
 impl Explain {
     pub(super) fn run(self, place: &Place) -> Outcome {
-        let mut target = self.target.clone();
-        if is_meant(&target) {
-            let known = Known::read(place)?;
+        let (mut target, mut folder) = (self.target.clone(), None);
+        if self.all || is_meant(&target) {
+            let known = Known::read_wide(place, self.all)?;
             let ix = known.find(&target).map_err(CliError::Unreadable)?;
             match known.model.get(ix).map(|node| crate::control::target(&known.model, node)) {
-                Some(Ok(step)) => target = step.name(),
+                Some(Ok(step)) => (target, folder) = (step.name(), known.folder_of(step.source)),
                 Some(Err(_)) | None => return self.native(&known, ix),
             }
         }
-        let folder = place.need()?;
-        let (delegation, step) = resolve(&folder, &target)?;
+        let found = folder
+            .map_or_else(|| place.need(), Ok)
+            .and_then(|folder| Ok((resolve(&folder, &target)?, folder)));
+        let ((delegation, step), folder) = match found {
+            Ok(found) => found,
+            Err(why) => match elsewhere(place, &target)? {
+                Some((known, ix)) => return self.native(&known, ix),
+                None => return Err(why),
+            },
+        };
         for (id, status, why) in reasons(&folder, &delegation, step.as_ref())? {
             if self.json {
                 print(&format!("{}\n", json!({ "id": id, "status": status, "why": why })))?;
@@ -73,9 +85,10 @@ impl Explain {
     fn native(&self, known: &Known, ix: NodeIx) -> Outcome {
         let Known { model, now, .. } = known;
         let Some(node) = model.get(ix) else { return Ok(ExitCode::SUCCESS) };
-        let (id, status) = (model.name_of(ix), node.status.word().as_str());
+        let (id, status) =
+            (model.name_of(ix), if self.json { node.status.word().as_str() } else { word(node) });
         let process = node.more().and_then(|more| more.running.as_deref()).filter(|process| process.is_alive);
-        let process = process.map(|process| format!("process {} works on it", process.pid));
+        let process = process.map(|process| format!("{} on it", process.works()));
         let said: Vec<String> = [Some("no engine runs it".to_owned()), process]
             .into_iter()
             .flatten()

@@ -10,7 +10,8 @@ use clap::Args;
 use super::deck::every_folder;
 use super::natives::Natives;
 use super::{
-    CliError, Outcome, Place, load, load_all, now, print, print_json, terminal_width, warn, working_folder,
+    CliError, Outcome, Place, load, load_all, now, print, print_json, session, terminal_width, warn,
+    working_folder,
 };
 use crate::model::fact::SourceState;
 use crate::model::key::SourceId;
@@ -18,7 +19,7 @@ use crate::model::record::restore;
 use crate::model::time::Stamp;
 use crate::model::{Model, NodeIx};
 use crate::report::place::Names;
-use crate::report::select::{Selection, select};
+use crate::report::select::{NotOne, Selection, select};
 use crate::report::{json, text};
 use crate::source::feed::Feed;
 use crate::source::follow::Follower;
@@ -31,7 +32,7 @@ use crate::store::history::Cursor;
 
 #[derive(Debug, Default, Args)]
 pub(super) struct Status {
-    /// Only the delegation with this id; its beginning is enough.
+    /// Only the delegation, session, step or agent with this id; its beginning is enough.
     id: Option<String>,
     /// As JSON (docs/tree-json.md).
     #[arg(long)]
@@ -90,6 +91,12 @@ impl Status {
                 recall(&mut model, folder, &selection)?;
             }
             chosen = select(&model, &selection);
+        }
+        // Whatever is listed can be asked for: an agent of a session, a step of another tool.
+        if let (Err(NotOne::None(_)), Some(id)) = (&chosen, &self.id)
+            && let Ok(ix) = session::find(&model, id)
+        {
+            chosen = Ok(vec![ix]);
         }
         let outcome = self.show(&model, &chosen?, now);
         // The process ends now. To take a model of thousands of nodes apart costs as much as to make it.

@@ -18,7 +18,7 @@ use super::key::{NodeKey, SourceId};
 use super::name::Name;
 use super::returned::Returned;
 use super::rollup::Rollup;
-pub use super::running::Running;
+pub use super::running::{Beside, Running, processes};
 use super::sealed::Sealed;
 pub use super::spent::Spent;
 pub(super) use super::spent::Sums;
@@ -381,6 +381,12 @@ impl Node {
         if self.first_source != source && !self.other_sources().contains(&source) {
             push_tight(self.other_sources.get_or_insert_default(), source);
         }
+    }
+
+    /// Returns whether it is a session whose turn is over and whose process lives: what is queued has begun nothing yet, and
+    /// a session has.
+    pub fn is_idle(&self) -> bool {
+        self.status == Status::Queued && self.kind == NodeKind::Session && self.clocks.started.is_some()
     }
 
     /// Returns the claims that say something else than what is believed.

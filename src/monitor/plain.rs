@@ -177,7 +177,7 @@ type Tally = HashMap<&'static str, usize>;
 /// Returns the word for what a node does, the same that the screen has for it.
 fn word(node: &Node) -> &'static str {
     match (node.kind, node.status.word()) {
-        (NodeKind::Session, StatusWord::Queued) if node.clocks.started.is_some() => Stance::Idle.word(),
+        (NodeKind::Session, StatusWord::Queued) if node.is_idle() => Stance::Idle.word(),
         (_, _) => word_of(&node.status),
     }
 }

@@ -1,5 +1,5 @@
-//! A process that nobody of ours looks after, with all that descends from it: stopped, continued or ended from
-//! outside.
+//! A process that nobody of ours looks after, or several of one session, with all that descends from them: stopped,
+//! continued or ended from outside.
 //!
 //! There is no host between it and the system, so what loses its parent is found only if it was seen before.
 //! What is told afterwards claims no more than that.
@@ -17,10 +17,9 @@ pub const GRACE: Duration = Duration::from_secs(5);
 /// How long to wait before looking again whether it has ended.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A process and all below it, as far as it was ever seen.
+/// A process, or several that belong together, and all below them, as far as they were ever seen.
 #[derive(Debug)]
 pub struct Whole {
-    root: Process,
     known: BTreeSet<Process>,
 }
 
@@ -30,13 +29,21 @@ pub type Done = Result<String, String>;
 impl Whole {
     /// Takes a process and all below it; refuses one that has ended, and one that this process descends from.
     pub fn of(root: Process) -> Result<Self, String> {
-        if !is_living(root) {
-            return Err(format!("process {} has ended", root.pid));
+        Self::of_all(&[root])
+    }
+
+    /// The same with several: those that have ended need nothing more, as long as one is there.
+    pub fn of_all(roots: &[Process]) -> Result<Self, String> {
+        let known: BTreeSet<Process> = roots.iter().copied().filter(|root| is_living(*root)).collect();
+        if known.is_empty() {
+            let pids: Vec<String> = roots.iter().map(|root| root.pid.to_string()).collect();
+            let [word, has] = if roots.len() > 1 { ["processes", "have"] } else { ["process", "has"] };
+            return Err(format!("{word} {} {has} ended", pids.join(", ")));
         }
-        if is_inside(root) {
-            return Err(format!("process {} is what this program itself runs in", root.pid));
+        match known.iter().find(|root| is_inside(**root)) {
+            Some(root) => Err(format!("process {} is what this program itself runs in", root.pid)),
+            None => Ok(Self { known }),
         }
-        Ok(Self { root, known: BTreeSet::from([root]) })
     }
 
     /// Stops all of it.
@@ -88,11 +95,6 @@ impl Whole {
         roots.extend(below);
         self.known.extend(roots.iter().map(|seen| seen.process));
         roots
-    }
-
-    /// Returns the process that all of it descends from.
-    pub fn root(&self) -> Process {
-        self.root
     }
 }
 

@@ -9,6 +9,7 @@ use crate::model::key::SourceKind;
 use crate::model::node::{Claim, Node, NodeKind};
 use crate::model::status::{Status, StatusWord};
 use crate::model::words::{ALIVE, HOOK};
+use crate::report::text::IDLE;
 
 /// A word that is not believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +78,7 @@ fn kind(model: &Model, claim: &Claim) -> SourceKind {
 
 fn word(node: &Node, status: &Status) -> &'static str {
     match (status.told(), node.kind) {
-        (StatusWord::Queued, NodeKind::Session) if node.clocks.started.is_some() => "idle",
+        (StatusWord::Queued, NodeKind::Session) if node.clocks.started.is_some() => IDLE,
         (word, _) => word.as_str(),
     }
 }

@@ -140,6 +140,17 @@ pub struct ProcessItem<'a> {
     pub command: &'a str,
     /// Whether it is still there.
     pub alive: bool,
+    /// Those that work on it beside this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<OtherProcess<'a>>,
+}
+
+/// A process that works on what another one works on, too.
+#[derive(Debug, Serialize)]
+pub struct OtherProcess<'a> {
+    pub pid: u32,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub command: &'a str,
 }
 
 /// What a source says that is not believed.
@@ -275,7 +286,9 @@ fn reason<'a>(model: &Model, node: &'a Node) -> Option<Cow<'a, str>> {
 }
 
 fn process(running: &Running) -> ProcessItem<'_> {
-    ProcessItem { pid: running.pid, command: &running.command, alive: running.is_alive }
+    let others = running.beside.iter();
+    let others = others.map(|other| OtherProcess { pid: other.pid, command: &other.command }).collect();
+    ProcessItem { pid: running.pid, command: &running.command, alive: running.is_alive, others }
 }
 
 /// A top delegation's step has depth 1, and so has an agent of a session: a level for whoever handed it on, where no

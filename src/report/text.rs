@@ -9,6 +9,7 @@
 use std::fmt::Write;
 
 use super::cells::{fit, pad, width};
+use super::elapsed::elapsed;
 use super::measure::{UNKNOWN, cost, duration, spent_tokens};
 use super::place::{Names, project_of};
 use super::stale::{Told, evidence};
@@ -29,6 +30,9 @@ const WIDEST_TITLE: usize = 60;
 const NARROWEST_TITLE: usize = 24;
 
 const GAP: &str = "  ";
+
+/// The word for a session whose turn is over and whose process lives: it waits for its person, and for no turn of its own.
+pub const IDLE: &str = "idle";
 
 /// What a project is called takes no more of a title.
 const WIDEST_PROJECT: usize = 20;
@@ -129,8 +133,7 @@ fn line(model: &Model, node: &Node, guides: &str, project: Option<&str>, now: St
         (Some(current), Some(total)) => format!("{current}/{total}"),
         (_, _) => progress.percent.map_or_else(|| UNKNOWN.into(), |percent| format!("{percent}%")),
     });
-    let ended = node.clocks.ended.or_else(|| (!node.status.is_ended()).then_some(now));
-    let elapsed = node.clocks.started.zip(ended).map(|(from, to)| duration(to.since(from)));
+    let elapsed = elapsed(node, now).map(duration);
     let who = match node.kind {
         NodeKind::Delegation => node.pattern().map(|name| name.to_string()).or_else(|| parties(node)),
         NodeKind::Subtask | NodeKind::Session | NodeKind::Agent | NodeKind::Group => {
@@ -140,7 +143,7 @@ fn line(model: &Model, node: &Node, guides: &str, project: Option<&str>, now: St
     Line {
         title: fit(&format!("{guides}{} {title}", symbol(word)), WIDEST_TITLE),
         columns: [
-            word.as_str().into(),
+            self::word(node).into(),
             told(who),
             told(progress),
             told(elapsed),
@@ -149,6 +152,11 @@ fn line(model: &Model, node: &Node, guides: &str, project: Option<&str>, now: St
             fit(&last(model, node, now), WIDEST_TITLE),
         ],
     }
+}
+
+/// Returns the word for what a node does, as it is read; scripts know fewer.
+pub fn word(node: &Node) -> &'static str {
+    if node.is_idle() { IDLE } else { node.status.word().as_str() }
 }
 
 /// Returns what stands last: a delegation's id; else what it asks, why it is so, or what it did last. What is stale says
@@ -248,11 +256,12 @@ fn summary(model: &Model, chosen: &[NodeIx]) -> String {
         NodeKind::Subtask | NodeKind::Session | NodeKind::Agent => true,
     };
     let work: Vec<&Node> = nodes.into_iter().filter(|node| is_work(node)).collect();
-    let mut tally = Tally::default();
+    let (mut tally, mut idle) = (Tally::default(), 0);
     for node in &work {
-        tally.count(node.status.word());
+        if node.is_idle() { idle += 1 } else { tally.count(node.status.word()) }
     }
-    let states = WORDS.into_iter().map(|(word, name)| (tally.of(word), name)).filter(|(count, _)| *count > 0);
+    let counts = WORDS.into_iter().map(|(word, name)| (tally.of(word), name));
+    let states = std::iter::once((idle, IDLE)).chain(counts).filter(|(count, _)| *count > 0);
     let states: Vec<String> = states.map(|(count, name)| format!("{count} {name}")).collect();
     let kinds =
         KINDS.into_iter().map(|(kind, name)| (work.iter().filter(|one| one.kind == kind).count(), name));

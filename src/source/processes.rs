@@ -8,19 +8,22 @@
 mod program;
 mod sessions;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::claude::registry::{Listed, Registry};
+use super::claude::{
+    self,
+    registry::{Listed, Registry},
+};
 use super::feed::{Batch, Feed};
 use super::trails::tool::Homes;
 use crate::agent::trail;
 use crate::model::fact::{Description, Fact, NodeFact, SourceFact, StatusReport};
 use crate::model::key::{Keys, NodeKey, SourceId, SourceKind};
 use crate::model::name::Name;
-use crate::model::node::{NodeKind, Running};
+use crate::model::node::{Beside, NodeKind, Running, processes};
 use crate::model::time::Stamp;
 use crate::model::words::{ALIVE, Field};
 use crate::process::about::{self, Known};
@@ -74,8 +77,18 @@ struct Agent {
     parts: Vec<Process>,
     /// The session that it works on, where that is known.
     session: Option<Arc<str>>,
-    /// What was last told of it.
-    told: Option<(bool, bool)>,
+    /// Whether it was told that all its parts, and it and its session, are one.
+    is_bound: bool,
+    /// What was last told of it, and of those that work on the same session.
+    told: Option<Vec<Looks>>,
+}
+
+/// How a process was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Looks {
+    process: Process,
+    is_stopped: bool,
+    is_foreground: bool,
 }
 
 impl Processes {
@@ -98,24 +111,35 @@ impl Processes {
         };
         self.listed = listed.into_iter().filter_map(alive).collect();
         let pids = about::pids();
-        let living: std::collections::HashSet<u32> = pids.iter().copied().collect();
+        let living: HashSet<u32> = pids.iter().copied().collect();
         self.others.retain(|pid, _| living.contains(pid));
         let mut gone: Vec<u32> = self.agents.keys().copied().filter(|pid| !living.contains(pid)).collect();
         gone.extend(self.agents.values().map(|agent| agent.process).filter(is_another).map(|it| it.pid));
         gone.sort_unstable();
         gone.dedup();
-        for pid in gone {
-            if let Some(agent) = self.agents.remove(&pid) {
-                self.tell_gone(&agent, now, batch);
+        let gone: Vec<Agent> = gone.into_iter().filter_map(|pid| self.agents.remove(&pid)).collect();
+        for agent in &gone {
+            self.tell_gone(agent, now, batch);
+        }
+        let is_listed: HashSet<u32> = self.listed.keys().map(|process| process.pid).collect();
+        for pid in pids {
+            let is_doubtful = self.others.get(&pid).is_none_or(|seen| *seen < DOUBTS);
+            if !self.agents.contains_key(&pid) && (is_doubtful || is_listed.contains(&pid)) {
+                self.consider(pid, batch);
             }
         }
-        for pid in pids {
-            if !self.agents.contains_key(&pid) && self.others.get(&pid).is_none_or(|seen| *seen < DOUBTS) {
+        // One that works elsewhere is meant too if it works on a session of one that was found after it.
+        for pid in is_listed.into_iter().filter(|pid| living.contains(pid)) {
+            if !self.agents.contains_key(&pid) {
                 self.consider(pid, batch);
             }
         }
         let mut pids: Vec<u32> = self.agents.keys().copied().collect();
         pids.sort_unstable();
+        // First who works on what: one that went on to another session takes nothing with it that is told afterwards.
+        for pid in &pids {
+            self.bind(*pid, batch);
+        }
         for pid in pids {
             self.tell_state(pid, now, batch);
         }
@@ -123,7 +147,7 @@ impl Processes {
 
     /// Looks whether a process is an agent of interest.
     fn consider(&mut self, pid: u32, batch: &mut Batch) {
-        let found = about::known(pid).and_then(|known| Some((Program::of(&known.arguments)?, known)));
+        let found = about::known(pid).and_then(|known| Some((self.program(&known)?, known)));
         let Some((program, known)) = found.filter(|_| pid != std::process::id()) else {
             *self.others.entry(pid).or_default() += 1;
             return;
@@ -135,6 +159,7 @@ impl Processes {
             (Scope::Folders(roots), Some(folder)) => roots.iter().any(|root| folder.starts_with(root)),
             (Scope::Folders(_), None) => false,
         };
+        let is_meant = is_meant || self.shares_session(known.process);
         match above {
             Above::Host => {
                 self.others.insert(pid, DOUBTS);
@@ -146,7 +171,7 @@ impl Processes {
                 self.others.insert(pid, DOUBTS);
                 if let Some(agent) = self.agents.get_mut(&outer) {
                     agent.parts.push(known.process);
-                    agent.told = None;
+                    agent.is_bound = false;
                 }
             }
             Above::Agent(_) | Above::Nobody if !is_meant => {
@@ -156,6 +181,24 @@ impl Processes {
             Above::Agent(outer) => self.take(known.process, program, folder.as_deref(), Some(outer), batch),
             Above::Nobody => self.take(known.process, program, folder.as_deref(), None, batch),
         }
+    }
+
+    /// Returns which agent's program a process is. Whoever is in the list of a tool is that tool's, whatever it is
+    /// called: it may be named after its version, or be started by a script.
+    fn program(&self, known: &Known) -> Option<Program> {
+        let by_name = Program::of(&known.arguments);
+        if !self.listed.contains_key(&known.process) {
+            return by_name;
+        }
+        by_name
+            .filter(|it| it.tool == claude::NAME)
+            .or_else(|| Program::named(claude::NAME, &known.arguments))
+    }
+
+    /// Returns whether a process is listed with a session that an agent of interest works on.
+    fn shares_session(&self, process: Process) -> bool {
+        let session = self.listed.get(&process);
+        session.is_some() && self.agents.values().any(|agent| agent.session.as_ref() == session)
     }
 
     fn take(
@@ -172,6 +215,7 @@ impl Processes {
             folder: folder.map(Path::to_owned),
             parts: Vec::new(),
             session: None,
+            is_bound: false,
             told: None,
         };
         agent.find_session(&self.listed);
@@ -218,30 +262,71 @@ impl Processes {
         Above::Nobody
     }
 
-    /// Tells whether an agent's process works or is stopped, and the session that it turned out to work on.
-    fn tell_state(&mut self, pid: u32, now: Stamp, batch: &mut Batch) {
+    /// Tells which session an agent turned out to work on, and that it and its parts are one.
+    fn bind(&mut self, pid: u32, batch: &mut Batch) {
         let is_alone = self.is_alone(pid);
         let Some(agent) = self.agents.get_mut(&pid) else { return };
         let found = agent.find_session(&self.listed) || (is_alone && agent.find_in_folder(&self.homes));
-        let is_stopped = tree::look(pid).is_some_and(|seen| seen.life == Life::Stopped);
-        let state = (is_stopped, about::is_foreground_job(pid));
-        if agent.told == Some(state) && !found {
+        let was_bound = std::mem::replace(&mut agent.is_bound, true);
+        if found || !was_bound {
+            agent.told = None;
+            let seen = NodeFact::Seen(NodeKind::Session);
+            batch.facts.push(Fact::node(self.source, None, agent.keys(), seen));
+        }
+    }
+
+    /// Returns how all processes look that work on the session of this one, and it itself.
+    fn looks(&self, pid: u32) -> Vec<Looks> {
+        let Some(this) = self.agents.get(&pid) else { return Vec::new() };
+        let all = self.agents.values().filter(|other| this.works_with(other));
+        let mut looks: Vec<Looks> = all.map(Agent::looks).collect();
+        looks.sort_unstable();
+        looks
+    }
+
+    /// Tells whether an agent's process works or is stopped. Of several that work on one session all are told together:
+    /// while one of them works, the session does.
+    fn tell_state(&mut self, pid: u32, now: Stamp, batch: &mut Batch) {
+        let looks = self.looks(pid);
+        let told = |it: &Looks| self.agents.get(&it.process.pid)?.told.as_ref();
+        if looks.iter().all(|it| told(it) == Some(&looks)) {
             return;
         }
-        let was_stopped = agent.told.replace(state).is_some_and(|(stopped, _)| stopped);
-        let word = if is_stopped { "paused" } else { ALIVE };
-        let mut report = StatusReport::of(Field::Session, word);
-        report.why = is_stopped.then(|| format!("process {pid} is stopped"));
-        let running = agent.running(state.1, true);
+        let stopped = |looks: &[Looks]| looks.iter().all(|it| it.is_stopped);
+        let (is_stopped, was_stopped) =
+            (stopped(&looks), looks.iter().filter_map(told).any(|it| stopped(it)));
+        // The one that works, and of those the latest: it is what its person looks at.
+        let Some(first) = looks.iter().max_by_key(|it| (!it.is_stopped, it.process.start, it.process.pid))
+        else {
+            return;
+        };
+        let Some(agent) = self.agents.get(&first.process.pid) else { return };
+        let mut running = agent.running(first.is_foreground, true);
+        let others = looks.iter().filter(|it| it.process != first.process);
+        running.beside =
+            others.filter_map(|it| Some(self.agents.get(&it.process.pid)?.beside(*it))).collect();
+        let mut report = StatusReport::of(Field::Session, if is_stopped { "paused" } else { ALIVE });
+        let verb = if looks.len() > 1 { "are" } else { "is" };
+        let named = || processes(looks.iter().map(|it| it.process.pid));
+        report.why = is_stopped.then(|| format!("{} {verb} stopped", named()));
         // A process that only is there tells no moment: that it was found now is no sign of life.
         let at = (is_stopped || was_stopped).then_some(now);
         let said = [(at, NodeFact::Status(report)), (None, NodeFact::Runs(Box::new(running)))];
         let tell = |(at, what)| Fact::node(self.source, at, agent.keys(), what);
         batch.facts.extend(said.into_iter().map(tell));
+        for it in &looks {
+            if let Some(agent) = self.agents.get_mut(&it.process.pid) {
+                agent.told = Some(looks.clone());
+            }
+        }
     }
 
     /// Takes back what was told of a process that has ended; how it ended is for others to say.
     fn tell_gone(&self, agent: &Agent, now: Stamp, batch: &mut Batch) {
+        if self.agents.values().any(|other| agent.works_with(other)) {
+            // Of those that are left all is told anew.
+            return;
+        }
         let running = agent.running(false, false);
         let said = [NodeFact::Runs(Box::new(running)), NodeFact::Gone];
         let tell = |what| Fact::node(self.source, Some(now), Keys::from(key(agent.process)), what);
@@ -300,9 +385,28 @@ impl Agent {
         self.session.is_some()
     }
 
+    /// Returns whether both work on one session, or are the same.
+    fn works_with(&self, other: &Self) -> bool {
+        let is_shared = self.session.is_some() && self.session == other.session;
+        self.process == other.process || (is_shared && self.program.tool == other.program.tool)
+    }
+
+    /// Returns how its process is now.
+    fn looks(&self) -> Looks {
+        let pid = self.process.pid;
+        let is_stopped = tree::look(pid).is_some_and(|seen| seen.life == Life::Stopped);
+        Looks { process: self.process, is_stopped, is_foreground: about::is_foreground_job(pid) }
+    }
+
     fn running(&self, is_foreground: bool, is_alive: bool) -> Running {
-        let Process { pid, start } = self.process;
-        Running { pid, start, command: self.program.command.clone(), is_foreground, is_alive }
+        let (Process { pid, start }, command) = (self.process, self.program.command.clone());
+        Running { pid, start, command, is_foreground, is_alive, beside: Vec::new() }
+    }
+
+    fn beside(&self, looks: Looks) -> Beside {
+        let (Process { pid, start }, command) = (self.process, self.program.command.clone());
+        let Looks { is_stopped, is_foreground, .. } = looks;
+        Beside { pid, start, command, is_foreground, is_stopped }
     }
 }
 

@@ -142,7 +142,7 @@ fn node_fact() -> impl Strategy<Value = NodeFact> {
         3 => (select(clocks), stamp()).prop_map(|(clock, at)| NodeFact::Clock(clock, at)),
         2 => (0u64..9).prop_map(NodeFact::MaySleep),
         2 => (0u32..2, any::<bool>()).prop_map(|(pid, is_alive)| NodeFact::Runs(Box::new(Running {
-            pid, start: 1, command: "claude".into(), is_foreground: false, is_alive,
+            pid, start: 1, command: "claude".into(), is_foreground: false, is_alive, beside: Vec::new(),
         }))),
         6 => usage().prop_map(|report| NodeFact::Used(Box::new(report))),
         2 => vec(usage(), 0..6).prop_map(NodeFact::UsedAll),

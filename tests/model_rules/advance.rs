@@ -140,7 +140,14 @@ fn an_alarm_of_a_node_that_is_gone_changes_nothing() {
 
 /// The process with this number is there, or is no longer.
 fn process(pid: u32, is_alive: bool) -> NodeFact {
-    let running = Running { pid, start: 1, command: "claude".into(), is_foreground: false, is_alive };
+    let running = Running {
+        pid,
+        start: 1,
+        command: "claude".into(),
+        is_foreground: false,
+        is_alive,
+        beside: Vec::new(),
+    };
     NodeFact::Runs(Box::new(running))
 }
 

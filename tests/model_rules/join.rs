@@ -122,7 +122,7 @@ fn at_work(keys: Keys) -> Model {
     tell(&mut model, CLAUDE, 1, cli_session("old"), is("running"));
     seen(&mut model, CLAUDE, keys.and(NodeKey::Process(7, 1)));
     let (pid, start, command) = (7, 1, "claude".into());
-    let running = Running { pid, start, command, is_foreground: false, is_alive: true };
+    let running = Running { pid, start, command, is_foreground: false, is_alive: true, beside: Vec::new() };
     tell(&mut model, SYSTEM, 2, NodeKey::Process(7, 1), is("paused"));
     note(&mut model, SYSTEM, NodeKey::Process(7, 1), NodeFact::Runs(Box::new(running)));
     model

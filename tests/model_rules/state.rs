@@ -121,3 +121,27 @@ fn who_was_held_and_of_whom_nothing_is_said_any_more_is_held_no_more() {
     assert_eq!(word(&model, &cli_agent("a")), StatusWord::Unknown);
     assert_eq!(model.audit(), Ok(()));
 }
+
+#[test]
+fn what_a_person_ended_is_not_paused_by_what_the_system_showed_before() {
+    let (system, person) = (SourceId(8), SourceId(9));
+    let mut model = world();
+    for (id, kind) in [(system, SourceKind::Process), (person, SourceKind::Person)] {
+        apply(&mut model, Fact::source(id, SourceFact::Opened { kind, root: "".into() }));
+    }
+    tell(&mut model, CLAUDE, 1, cli_session("c"), NodeFact::Seen(NodeKind::Session));
+    tell(&mut model, CLAUDE, 1, cli_session("c"), is("running"));
+    hang(&mut model, CLAUDE, cli_agent("u"), cli_session("c"));
+    tell(&mut model, CLAUDE, 1, cli_agent("u"), is("running"));
+    tell(&mut model, system, 5, cli_session("c"), is("paused"));
+    let words = |model: &Model| [cli_session("c"), cli_agent("u")].map(|key| node(model, &key).status.word());
+    assert_eq!(words(&model), [StatusWord::Paused; 2]);
+    // All its processes are gone by then, though nobody looked again.
+    for key in [cli_session("c"), cli_agent("u")] {
+        tell(&mut model, person, 7, key, is("cancelled"));
+    }
+    assert_eq!(words(&model), [StatusWord::Cancelled; 2]);
+    // Resumed, and stopped again.
+    tell(&mut model, system, 9, cli_session("c"), is("paused"));
+    assert_eq!(words(&model)[0], StatusWord::Paused);
+}

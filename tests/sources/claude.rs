@@ -81,6 +81,12 @@ fn a_session_with_a_live_process_is_not_silent() {
     }
 }
 
+/// Returns when a process started, as Claude Code notes it.
+#[cfg(target_os = "linux")]
+fn start_of(pid: u32) -> u64 {
+    quarterdeck::process::tree::process(pid).unwrap().start
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_session_whose_turn_is_over_is_idle_while_its_process_lives_and_done_after() {
@@ -95,7 +101,10 @@ fn a_session_whose_turn_is_over_is_idle_while_its_process_lives_and_done_after()
     let (_, _, ended) = stands(&followed);
     assert!(ended.is_some());
     // It is taken up again, and waits for its person.
-    home.write(format!("sessions/{pid}.json"), br#"{"sessionId":"aaaa0001"}"#);
+    home.write(
+        format!("sessions/{pid}.json"),
+        format!(r#"{{"sessionId":"aaaa0001","procStart":"{}"}}"#, start_of(pid)).as_bytes(),
+    );
     followed.look();
     assert_eq!(stands(&followed), (StatusWord::Queued, Some("idle".into()), None));
     assert_eq!(home.follow().model.len(), followed.model.len());
@@ -395,8 +404,9 @@ impl Desk {
     fn list(&self, session: &str, minute: u32) {
         let (pid, began) = (std::process::id(), now().minus(Duration::from_mins(u64::from(10 - minute))));
         let entry = format!(
-            r#"{{"pid":{pid},"sessionId":"{session}","cwd":"/home/ann/shop","startedAt":{}}}"#,
-            began.millis()
+            r#"{{"pid":{pid},"sessionId":"{session}","cwd":"/home/ann/shop","startedAt":{},"procStart":"{}"}}"#,
+            began.millis(),
+            start_of(pid)
         );
         self.0.write(format!("sessions/{pid}.json"), entry.as_bytes());
     }
@@ -487,7 +497,8 @@ fn of_two_processes_in_a_folder_nobody_knows_which_began_afresh() {
     desk.session("two", 4, CLEAR);
     desk.list("one", 1);
     let parent = std::os::unix::process::parent_id();
-    let entry = r#"{"sessionId":"other","cwd":"/home/ann/shop"}"#;
+    let start = start_of(parent);
+    let entry = format!(r#"{{"sessionId":"other","cwd":"/home/ann/shop","procStart":"{start}"}}"#);
     desk.0.write(format!("sessions/{parent}.json"), entry.as_bytes());
     assert_eq!(with_process(&desk.0.follow(), &["one", "other", "two"]), ["one", "other"]);
 }

@@ -16,7 +16,7 @@ use crate::model::command::{Command, PauseMode, ReceiptState, Verb};
 use crate::model::id::CommandId;
 use crate::model::status::StatusWord;
 use crate::model::{Model, NodeIx, text};
-use crate::process::tree::{self, Process};
+use crate::process::tree::{self, Life, Process};
 use crate::process::whole::{GRACE, Whole};
 use crate::report::measure::duration;
 use crate::store::ended::{self, Ended, Who};
@@ -35,12 +35,26 @@ pub(super) struct How {
 /// Does it, or says what it would do, or why it cannot be done.
 pub(super) fn control(place: &Place, target: &Target, verb: Verb, how: How) -> Outcome {
     let known = Known::read(place)?;
-    let found = known.find(&target.on).and_then(|ix| Ok((ix, channel(&known, ix, &verb)?)));
-    let (ix, channel) = match found {
-        Ok(found) => found,
+    match known.find(&target.on) {
+        Ok(ix) => control_one(place, target, &known, ix, verb, how),
+        Err(why) => refused(target, verb.kind(), &why),
+    }
+}
+
+/// The same of one that was found.
+pub(super) fn control_one(
+    place: &Place,
+    target: &Target,
+    known: &Known,
+    ix: NodeIx,
+    verb: Verb,
+    how: How,
+) -> Outcome {
+    let channel = match channel(known, ix, &verb) {
+        Ok(channel) => channel,
         Err(why) => return refused(target, verb.kind(), &why),
     };
-    let one = One { known: &known, ix, target, kind: verb.kind() };
+    let one = One { known, ix, target, kind: verb.kind() };
     match channel {
         Channel::Engine(engine) => by_engine(place, target, &engine, verb),
         Channel::Signal(signal, process) if target.preview => {
@@ -210,14 +224,15 @@ impl One<'_> {
     }
 }
 
-/// Stops, continues or ends a process with all that descends from it; what was inside it when it ended is kept.
+/// Stops, continues or ends the processes of a session with all that descends from them; what was inside it when it ended is kept.
 pub(in crate::cli) fn send(
     what: Signal,
     process: &Signalled,
     inside: Inside,
     reason: Option<String>,
 ) -> Result<String, String> {
-    let whole = Whole::of(Process { pid: process.pid, start: process.start })?;
+    let roots: Vec<Process> = process.each().map(|(pid, start, _)| Process { pid, start }).collect();
+    let whole = Whole::of_all(&roots)?;
     match what {
         Signal::Stop => whole.pause(),
         Signal::Continue => whole.resume(),
@@ -249,17 +264,21 @@ pub(in crate::cli) fn leave(folder: &StateFolder, held: &Held, order: Option<Ord
 
 /// Says what a signal does, and to what.
 fn by_signal(signal: Signal, process: &Signalled) -> String {
-    let below = match tree::below(&[process.pid]).len() {
+    let pids: Vec<u32> = process.each().map(|(pid, ..)| pid).collect();
+    let it = if process.beside.is_empty() { "it" } else { "them" };
+    let below = match tree::below(&pids).iter().filter(|seen| seen.life != Life::Ended).count() {
         0 => String::new(),
-        1 => " and the process below it".to_owned(),
-        below => format!(" and the {below} processes below it"),
+        1 => format!(" and the process below {it}"),
+        below => format!(" and the {below} processes below {it}"),
     };
+    let named: Vec<String> =
+        process.each().map(|(pid, _, command)| format!("process {pid} ({command})")).collect();
     let (does, how) = match signal {
         Signal::Stop => ("stop", "with SIGSTOP"),
         Signal::Continue => ("continue", "with SIGCONT"),
         Signal::End => ("end", "with SIGTERM, and SIGKILL for what is left after 5 s"),
     };
-    format!("{does} process {} ({}){below}, {how}.", process.pid, process.command)
+    format!("{does} {}{below}, {how}.", named.join(", "))
 }
 
 /// Says what is left for a hook.
@@ -277,7 +296,12 @@ fn by_hook(kind: &str, held: &Held) -> String {
 }
 
 fn signal_item(process: &Signalled) -> Value {
-    json!({ "channel": "signal", "pid": process.pid, "command": process.command })
+    let (pid, command) = (process.pid, &process.command);
+    if process.beside.is_empty() {
+        return json!({ "channel": "signal", "pid": pid, "command": command });
+    }
+    let others = process.beside.iter().map(|it| json!({ "pid": it.pid, "command": it.command }));
+    json!({ "channel": "signal", "pid": pid, "command": command, "others": others.collect::<Value>() })
 }
 
 fn with(item: &Value, state: &str, more: Value) -> Value {

@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use super::super::natives::{self, Transcript};
 use super::super::session::Known;
-use super::super::{CliError, Outcome, Place, shown};
+use super::super::{CliError, Outcome, shown};
 use super::{LOOK, readable};
 use crate::agent::lines::Line;
 use crate::agent::log::Entry;
 use crate::control;
 use crate::model::time::Stamp;
-use crate::model::{secrets, text};
+use crate::model::{NodeIx, secrets, text};
 use crate::session::tail::Tail;
 
 /// What was said, and when.
@@ -22,8 +22,8 @@ type Said = (Option<Stamp>, Entry);
 
 /// Whose log is meant.
 pub(super) enum Whose {
-    /// An engine's after all: this is its step, as a person would type it.
-    Engine(String),
+    /// An engine's after all: this is its step.
+    Engine(control::Target),
     Native(Box<Log>),
 }
 
@@ -35,14 +35,12 @@ pub(super) struct Log {
     is_over: bool,
 }
 
-/// Returns whose log `claude:SESSION` or `claude:SESSION/AGENT` is; or why there is none.
-pub(super) fn find(place: &Place, on: &str) -> Result<Whose, Box<dyn std::error::Error>> {
-    let known = Known::read(place)?;
+/// Returns whose log a node has that a person named so; or why there is none.
+pub(super) fn find(known: &Known, ix: NodeIx, on: &str) -> Result<Whose, Box<dyn std::error::Error>> {
     let why = |why: String| CliError::Unreadable(text::lines(&why).into());
-    let ix = known.find(on).map_err(why)?;
     let node = known.model.get(ix).ok_or_else(|| why(format!("{on} is no longer there.")))?;
     if let Ok(target) = control::target(&known.model, node) {
-        return Ok(Whose::Engine(target.name()));
+        return Ok(Whose::Engine(target));
     }
     let name = known.model.log_name(ix).ok_or_else(|| {
         why(format!("{on} is run by no engine, and which session it works on is not known: it has no log."))

@@ -130,6 +130,9 @@ impl Model {
         }
         let is_news = known.is_none_or(|known| known.is_alive != running.is_alive);
         running.command = text::line(&running.command);
+        for other in &mut running.beside {
+            other.command = text::line(&other.command);
+        }
         self.change_more(ix, delta, |more| set(&mut more.running, Some(running)));
         // Whether its process is there decides how long it, and what works inside of it, may be silent.
         if is_news {

@@ -173,11 +173,11 @@ fn absorb_more(mine: &mut More, other: More) {
     fill(&mut mine.tree, other.tree);
     fill(&mut mine.command, other.command);
     fill(&mut mine.budget, other.budget);
-    if other.running.as_ref().is_some_and(|process| process.is_alive) {
+    match (&mut mine.running, other.running) {
+        (Some(mine), Some(other)) if mine.is_alive && other.is_alive => mine.stand_beside(*other),
         // What is there says more than what was there once.
-        mine.running = other.running;
-    } else {
-        fill(&mut mine.running, other.running);
+        (mine, other) if other.as_ref().is_some_and(|process| process.is_alive) => *mine = other,
+        (mine, other) => fill(mine, other),
     }
     fill(&mut mine.context, other.context);
     if mine.path.is_empty() {

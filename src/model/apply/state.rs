@@ -49,14 +49,20 @@ impl Model {
 
     /// Returns the most trusted claim about a node; of equals, the latest.
     pub fn best_claim<'a>(&self, node: &'a Node) -> Option<&'a Claim> {
-        node.claims.iter().max_by_key(|claim| (Reverse(self.rank_of(claim)), claim.at, Reverse(claim.source)))
+        let rank = |claim: &Claim| Reverse(self.rank_of(node, claim));
+        node.claims.iter().max_by_key(|claim| (rank(claim), claim.at, Reverse(claim.source)))
     }
 
     /// Returns how far a claim is believed: the lower, the more.
-    fn rank_of(&self, claim: &Claim) -> u8 {
+    fn rank_of(&self, node: &Node, claim: &Claim) -> u8 {
         let kind = self.kind_of(claim.source);
+        // A person's word is kept when all its processes are gone: what the system showed before is over, though nobody
+        // looked again.
+        let is_over =
+            |other: &Claim| self.kind_of(other.source) == SourceKind::Person && other.at >= claim.at;
         // That a process is there does not tell what it does: anybody who says that knows better.
-        let is_there = kind == SourceKind::Process && claim.raw.as_deref() == Some(ALIVE);
+        let is_there = kind == SourceKind::Process
+            && (claim.raw.as_deref() == Some(ALIVE) || node.claims.iter().any(is_over));
         let by_hook = claim.raw.as_deref().is_some_and(|raw| raw.starts_with(HOOK));
         match (is_there, by_hook) {
             (true, _) => u8::MAX,

@@ -99,7 +99,7 @@ impl Outbox {
 
     /// Notes that a process is being signalled; its ending comes with [`Self::signalled`].
     pub fn push_signal(&mut self, id: CommandId, verb: &'static str, process: &Signalled, now: Stamp) {
-        let what = format!("{verb} process {}", process.pid);
+        let what = format!("{verb} {}", process.named());
         let state = SentState::Accepted;
         self.sent.push(Sent { id, verb, what, subject: process.key(), at: now, state });
     }

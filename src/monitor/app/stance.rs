@@ -11,6 +11,7 @@ use crate::model::node::{Node, NodeKind};
 use crate::model::rollup::Tally;
 use crate::model::status::{Status, StatusWord, Trouble, WORDS};
 use crate::model::{Model, NodeIx};
+use crate::report::text::IDLE;
 
 /// What a node does, as a person sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +40,7 @@ impl Stance {
             Self::Asks | Self::WaitsForYou => "waits for you",
             Self::Silent => "silent",
             Self::Overdue => "overdue",
-            Self::Idle => "idle",
+            Self::Idle => IDLE,
             Self::Still(word) => word.as_str(),
         }
     }
@@ -197,10 +198,7 @@ impl Stances {
             (Status::Running { trouble: Some(_), .. }, _) => Stance::Silent,
             (Status::Running { trouble: None, .. }, Some(Own::Works)) => Stance::Works,
             (Status::Running { trouble: None, .. }, _) => self.by_what_is_below(ix, node),
-            // What is queued has begun nothing yet; a session has.
-            (Status::Queued, _) if node.kind == NodeKind::Session && node.clocks.started.is_some() => {
-                Stance::Idle
-            }
+            (Status::Queued, _) if node.is_idle() => Stance::Idle,
             (_, _) => Stance::Still(node.status.word()),
         }
     }

@@ -2,37 +2,15 @@
 
 use std::time::Duration;
 
-use crate::model::node::{Node, NodeKind};
-use crate::model::status::Status;
+use crate::model::node::Node;
 use crate::model::time::Stamp;
 use crate::monitor::app::stance::Stance;
+pub use crate::report::elapsed::{asked, elapsed};
 
 /// Returns how many cells of a bar are full; a bar is full only when all is done, and empty only at nothing.
 pub fn filled(percent: u8, cells: usize) -> usize {
     let full = usize::from(percent.min(100)) * cells / 100;
     if percent > 0 && full == 0 { usize::from(cells > 1) } else { full }
-}
-
-/// Returns how long it has run or ran. The clock stands while it is paused, idle or waits for an answer.
-pub fn elapsed(node: &Node, now: Stamp) -> Option<Duration> {
-    let stood = match &node.status {
-        Status::Ended { .. } => return node.clocks.started.zip(node.clocks.ended).map(|(a, b)| b.since(a)),
-        Status::Paused { .. } => node.clocks.since,
-        // An idle one.
-        Status::Queued if node.kind == NodeKind::Session => node.clocks.since,
-        Status::Unknown
-        | Status::Queued
-        | Status::Offered { .. }
-        | Status::Running { .. }
-        | Status::Blocked { .. }
-        | Status::Review { .. } => asked(node),
-    };
-    node.clocks.started.map(|start| node.clocks.ended.or(stood).unwrap_or(now).since(start))
-}
-
-/// Returns since when it waits for an answer.
-pub fn asked(node: &Node) -> Option<Stamp> {
-    node.more()?.questions.iter().filter_map(|question| question.asked_at).min()
 }
 
 /// Returns how much longer it will take, where that can be said honestly: it works, some of it is done, and

@@ -25,7 +25,7 @@ use crate::monitor::app::stance::Stance;
 use crate::monitor::app::ui::{Drawn, Pane};
 use crate::report::dissent;
 use crate::report::measure::{cost_within, duration, spent_tokens};
-use crate::report::text::symbol;
+use crate::report::text::{symbol, word};
 
 /// The widths of the columns beside the title; 0 where there is no room for one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -95,7 +95,7 @@ fn draw_row(place: Rect, buf: &mut Buffer, scene: &Scene<'_>, row: &Row, node: &
     let end = put(buf, title, x, &text, style);
     let rest = Rect { x: title.right(), width: columns.total(), ..place };
     let is_queued = node.status.word() == StatusWord::Queued;
-    let word = (is_queued && columns.bar == 0).then(|| StatusWord::Queued.as_str().to_owned());
+    let word = (is_queued && columns.bar == 0).then(|| word(node).to_owned());
     match waits_for(scene, node).or(word) {
         // Beside the columns where there are some, else right after the title.
         Some(waits) if columns.bar > 0 => draw_wait(rest, buf, scene, &waits),

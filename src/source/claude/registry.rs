@@ -15,6 +15,8 @@ use serde_json::Value;
 use super::folder_name;
 use crate::agent::trail::Process;
 use crate::model::time::Stamp;
+use crate::process::about;
+use crate::process::tree::{self, Life};
 use crate::source::loose::Loose;
 use crate::source::trails::tool::Homes;
 use crate::store::plain;
@@ -25,6 +27,8 @@ const LARGEST_ENTRY: u64 = 64 * 1024;
 const HEAD: u64 = 64 * 1024;
 /// A session that was left may still be written to for a moment.
 const LAST_WORDS: Duration = Duration::from_secs(5);
+/// The system's and the tool's word on when a process began may differ by so much: a clock may have been set.
+const CLOCKS_DIFFER: Duration = Duration::from_mins(1);
 /// What a transcript has before its first answer if it was begun by `/clear`. Quotes in what somebody wrote are escaped.
 const CLEARED: &[u8] = br#""content":"<command-name>/clear</command-name>"#;
 const ANSWERED: &[u8] = br#""type":"assistant""#;
@@ -197,35 +201,59 @@ fn read(folder: &Path) -> Option<Vec<Listed>> {
         let Some(Value::Object(value)) = value else { continue };
         let entry = Loose(&value);
         let Some(session) = entry.text(&["sessionId"]) else { continue };
-        let noted = entry.number(&["procStart"]);
-        let process = match started(pid) {
-            Some(start) if noted.is_none_or(|noted| noted == start) => {
-                Process::Alive { pid, start: Some(start) }
-            }
-            Some(_) => Process::Gone,
-            None => unlisted(pid, noted),
-        };
         let (folder, began) = (entry.text(&["cwd"]).map(PathBuf::from), entry.stamp(&["startedAt"]));
+        let process = process(pid, entry.number(&["procStart"]), began);
         found.push(Listed { session, process, folder, began });
     }
     Some(found)
 }
 
-/// Returns when a process started, in ticks since the system did; `None` where that cannot be read.
+/// Returns whether the process of an entry is there, by when that says it started; its number may be another's by now.
+fn process(pid: u32, noted: Option<u64>, began: Option<Stamp>) -> Process {
+    match started(pid) {
+        Some(start) if noted.map_or_else(|| may_be_it(pid, began), |noted| noted == start) => {
+            Process::Alive { pid, start: Some(start) }
+        }
+        Some(_) => Process::Gone,
+        None => unlisted(pid, noted, began),
+    }
+}
+
+/// Returns when a process started, in ticks since the system did; `None` where that cannot be read, or it has ended and
+/// was only not waited for.
 fn started(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name stands in brackets and may hold any.
     let (_, rest) = stat.rsplit_once(')')?;
-    rest.split_whitespace().nth(19)?.parse().ok()
+    let mut fields = rest.split_whitespace();
+    let has_ended = fields.next().is_none_or(|state| matches!(state, "Z" | "X" | "x"));
+    fields.nth(18)?.parse().ok().filter(|_| !has_ended)
 }
 
 /// Says of a process that `/proc` does not show whether it is there, on systems without `/proc`.
-fn unlisted(pid: u32, start: Option<u64>) -> Process {
+fn unlisted(pid: u32, noted: Option<u64>, began: Option<Stamp>) -> Process {
     let id = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-    let is_there = id.is_some_and(|id| rustix::process::test_kill_process(id).is_ok());
-    if is_there && !Path::new("/proc/self/stat").exists() {
-        Process::Alive { pid, start }
+    let is_there = !Path::new("/proc/self/stat").exists()
+        && id.is_some_and(|id| rustix::process::test_kill_process(id).is_ok())
+        && tree::look(pid).is_some_and(|seen| seen.life != Life::Ended);
+    if is_there && (noted.is_some() || may_be_it(pid, began)) {
+        Process::Alive { pid, start: noted }
     } else {
         Process::Gone
     }
+}
+
+/// Returns whether the process that has a number now may be the one of an entry that does not say which: a part of the path
+/// of its program, or of the script that it runs, has the tool's name, and it is not younger than the entry.
+fn may_be_it(pid: u32, began: Option<Stamp>) -> bool {
+    const NAMES: [&str; 2] = ["claude", "claude-code"];
+    let Some(known) = about::known(pid) else { return false };
+    let is_named = |word: &String| {
+        let stem = |part: &str| NAMES.contains(&part.split_once('.').map_or(part, |(stem, _)| stem));
+        word.split('/').any(stem)
+    };
+    let is_younger = |entry: Stamp| {
+        about::began(known.process).and_then(stamp_of).is_some_and(|it| it > entry.plus(CLOCKS_DIFFER))
+    };
+    known.arguments.iter().take(2).any(is_named) && !began.is_some_and(is_younger)
 }

@@ -45,9 +45,13 @@ impl Program {
             return None;
         }
         let words = std::iter::once(*tool).chain(rest.iter().map(String::as_str));
-        let mut command = words.collect::<Vec<_>>().join(" ");
-        command.truncate(command.floor_char_boundary(SHOWN));
-        Some(Self { tool, command: command.into(), session: session(rest) })
+        Some(Self { tool, command: shown(words), session: session(rest) })
+    }
+
+    /// Takes a command line for a tool's that is known to be its: it is shown as it was started.
+    pub fn named(tool: &'static str, arguments: &[String]) -> Option<Self> {
+        let (_, rest) = arguments.split_first()?;
+        Some(Self { tool, command: shown(arguments.iter().map(String::as_str)), session: session(rest) })
     }
 
     /// Returns what to call it while nobody knows what it works on.
@@ -71,6 +75,13 @@ impl Program {
             .min()?;
         rollout_id(oldest).map(Arc::from)
     }
+}
+
+/// Returns a command line as far as it is worth showing.
+fn shown<'a>(words: impl Iterator<Item = &'a str>) -> Box<str> {
+    let mut command = words.collect::<Vec<_>>().join(" ");
+    command.truncate(command.floor_char_boundary(SHOWN));
+    command.into()
 }
 
 /// Returns the thread of a rollout's name, `rollout-<time>-<uuid>.jsonl`.

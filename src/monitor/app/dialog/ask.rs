@@ -216,13 +216,15 @@ pub fn signal(signal: Signal, processes: Vec<Signalled>) -> Form {
     };
     let mut notes: Vec<Note> = processes
         .iter()
-        .map(|process| Note::new(Tone::Plain, format!("pid {}  {}", process.pid, process.command)))
+        .flat_map(Signalled::each)
+        .map(|(pid, _, command)| Note::new(Tone::Plain, format!("pid {pid}  {command}")))
         .collect();
     notes.push(Note::new(Tone::Warn, "No engine of yours started this: it is signalled directly."));
     notes.push(Note::new(Tone::Dim, how));
-    let title = match processes.as_slice() {
-        [one] => format!("{title} process {}", one.pid),
-        several => format!("{title} {} processes", several.len()),
+    let mut pids = processes.iter().flat_map(Signalled::each).map(|(pid, ..)| pid);
+    let title = match (pids.next(), pids.count()) {
+        (Some(one), 0) => format!("{title} process {one}"),
+        (first, more) => format!("{title} {} processes", more + usize::from(first.is_some())),
     };
     Form {
         purpose: Purpose::Signal(signal, processes),

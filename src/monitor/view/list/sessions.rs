@@ -9,7 +9,7 @@ use ratatui::text::Line;
 use super::{Column, cells, keys, names, parts, places, put_lines, say, window};
 use crate::model::NodeIx;
 use crate::model::key::NodeKey;
-use crate::model::node::{Attempt, Node};
+use crate::model::node::{Attempt, Node, processes};
 use crate::model::text as clean;
 use crate::monitor::app::sessions::is_overdue;
 use crate::monitor::app::stance::Stance;
@@ -69,6 +69,18 @@ pub fn render(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, drawn: &mut Drawn
 /// Returns the attempt that runs.
 fn attempt(node: &Node) -> Option<&Attempt> {
     node.attempts.iter().rev().find(|attempt| attempt.ended_at.is_none())
+}
+
+/// Returns the processes that work on it: the attempt's that runs, else what the system shows of a session that no engine
+/// runs.
+fn pids(node: &Node) -> Vec<u32> {
+    let own = attempt(node).and_then(|run| run.pid);
+    let running = node.more().and_then(|more| more.running.as_deref()).filter(|it| it.is_alive);
+    match (own, running) {
+        (Some(pid), _) => vec![pid],
+        (None, Some(it)) => std::iter::once(it.pid).chain(it.beside.iter().map(|other| other.pid)).collect(),
+        (None, None) => Vec::new(),
+    }
 }
 
 /// Returns the id under which the session is known.
@@ -132,7 +144,7 @@ fn draw_row(row: Rect, buf: &mut Buffer, scene: &Scene<'_>, ix: NodeIx, node: &N
         (session_id(node), if is_overdue(node) { Role::Error } else { Role::Text }),
         (told(node.agent.as_deref()), Role::Dim),
         (told(node.model.best().map(|name| &**name)), Role::Dim),
-        (run.and_then(|run| run.pid).map_or_else(|| UNKNOWN.into(), |pid| pid.to_string()), Role::Dim),
+        (pids(node).first().map_or_else(|| UNKNOWN.into(), ToString::to_string), Role::Dim),
         (depth.to_string(), Role::Dim),
         (started.map_or_else(|| UNKNOWN.into(), |at| moment(at, scene.now)), Role::Dim),
         left(scene, node),
@@ -151,10 +163,11 @@ fn draw_detail(area: Rect, buf: &mut Buffer, scene: &Scene<'_>, ix: NodeIx, node
         .into_iter()
         .map(|(name, at)| format!("{name} {}", at.map_or_else(|| UNKNOWN.into(), |at| moment(at, scene.now))))
         .collect();
-    let pid = run.and_then(|run| run.pid).map_or_else(|| UNKNOWN.to_owned(), |pid| pid.to_string());
+    let pids = pids(node);
+    let process = if pids.is_empty() { format!("process {UNKNOWN}") } else { processes(pids) };
     let mut lines = vec![
         Line::from(span(path(scene, ix, usize::from(area.width)), scene.style(Role::Title))),
-        Line::from(span(format!("{}  process {pid}  attempt {}", session_id(node), node.attempt), dim)),
+        Line::from(span(format!("{}  {process}  attempt {}", session_id(node), node.attempt), dim)),
         Line::from(span(moments.join("  "), dim)),
     ];
     if let Some(action) = node.last_action.as_deref() {
