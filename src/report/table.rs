@@ -1,5 +1,7 @@
 //! The tree as a flat table, one row a node: what CSV and Markdown are made of. What is not known is empty.
 
+use std::cmp::Reverse;
+
 use crate::model::node::Node;
 use crate::model::text as clean;
 use crate::model::time::Stamp;
@@ -53,7 +55,7 @@ fn row(model: &Model, node: &Node) -> Vec<String> {
         node.status.word().as_str().into(),
         text(node.status.why()),
         text(node.agent.as_deref()),
-        text(node.model.best().map(|name| &**name)),
+        text(Some(&models(node))),
         text(node.pattern().map(|name| &**name)),
         if node.attempt == 0 { String::new() } else { node.attempt.to_string() },
         moment(node.clocks.started),
@@ -62,6 +64,21 @@ fn row(model: &Model, node: &Node) -> Vec<String> {
     ];
     row.extend(spent(&spend));
     row
+}
+
+/// Returns the models that it ran on, the dearest first: what it spent is not of the last one alone.
+fn models(node: &Node) -> String {
+    let by_model = node.own_by_model();
+    let mut list: Vec<(&Spend, &str)> =
+        by_model.iter().filter_map(|(model, spend)| Some((spend, &**model?))).collect();
+    if list.len() < 2 {
+        return node.model.best().map(|name| name.to_string()).unwrap_or_default();
+    }
+    let weight = |(spend, name): &(&Spend, &str)| {
+        (Reverse((spend.cost, spend.tokens().total())), (*name).to_owned())
+    };
+    list.sort_by_key(weight);
+    list.into_iter().map(|(_, name)| name).collect::<Vec<&str>>().join(" + ")
 }
 
 /// Returns the cells of what was spent: tokens, dollars, and how much of the cost that is.

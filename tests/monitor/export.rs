@@ -3,7 +3,8 @@
 use quarterdeck::model::usage::{Count, Spend, Tokens, Usd};
 use quarterdeck::monitor::app::effect::{Effect, News, PastEntry};
 
-use super::deck::{Deck, ago, fleet};
+use super::deck::{Deck, ago, fleet, step};
+use super::lists::switched;
 
 fn spend(dollars: f64) -> Spend {
     Spend::message(Tokens::default().with(Count::Input, 1234), Some(Usd::from_dollars(dollars)))
@@ -110,6 +111,19 @@ fn a_node_is_written_with_all_below_it() {
     assert_eq!(name, "del-audit.csv");
     assert_eq!(text.lines().count(), 6);
     assert!(text.contains("\r\ndel-audit/st-1,del-audit,subtask,Delete orphaned modules,done,"), "{text}");
+}
+
+#[test]
+fn a_row_names_every_model_that_was_paid_for() {
+    let used = switched("haiku-5");
+    let mut deck = Deck::of([
+        step("del-a", "st-1").by("claude", "haiku-5").and(used("haiku-5", 20, 0.1)),
+        step("del-a", "st-2").by("claude", "haiku-5").and(used("haiku-5", 21, 0.1)).and(used("opus-5", 9, 1.0)),
+    ]);
+    deck.press("x down enter");
+    let (_, text) = exported(&mut deck);
+    assert!(text.contains(",claude,haiku-5,"), "{text}");
+    assert!(text.contains(",claude,opus-5 + haiku-5,"), "the dearest first: {text}");
 }
 
 #[test]

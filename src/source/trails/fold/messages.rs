@@ -1,12 +1,14 @@
 //! What the messages of a node used, as bytes: their sum and the marks of their ids stand before them, so that a start
 //! tells them without looking at each.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::{COUNTS, Folded, Used};
+use crate::model::by_model::ByModel;
 use crate::model::fact::UsageReport;
 use crate::model::sealed::{Messages, mark};
 use crate::model::usage::{Spend, Usd};
@@ -24,7 +26,8 @@ const REST: usize = 32;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Packed {
     count: u32,
-    spend: Spend,
+    /// What they add up to, by the model that each ran on.
+    sums: ByModel,
     /// The marks, the ids, the rest.
     bytes: Bytes,
 }
@@ -39,14 +42,14 @@ pub(super) enum Form {
 /// Where messages stand among the bytes that were written.
 pub(super) struct Written {
     count: u32,
-    spend: Spend,
+    sums: ByModel,
     at: Range<usize>,
 }
 
 impl Written {
     /// Returns them, of the bytes that they were written to.
     pub(super) fn of(self, whole: &Bytes) -> Packed {
-        Packed { count: self.count, spend: self.spend, bytes: whole.slice(self.at) }
+        Packed { count: self.count, sums: self.sums, bytes: whole.slice(self.at) }
     }
 }
 
@@ -65,25 +68,29 @@ pub(super) fn pack(node: &Folded, pricer: &mut Pricer, to: &mut Packer) -> Optio
     }
     let room = node.used.len() * MARK;
     let text: usize = node.used.iter().map(|used| used.id.as_ref().map_or(0, |id| id.len() + LENGTH)).sum();
-    let (mut spend, mut parts) =
-        (Spend::default(), [room, text, node.used.len() * REST].map(Packer::with_room));
+    let (mut sums, mut parts) =
+        (ByModel::default(), [room, text, node.used.len() * REST].map(Packer::with_room));
     let [marks, ids, rest] = &mut parts;
     for used in &node.used {
         let report = pricer.report(used);
-        spend.add(&report.spend());
+        sums.add(report.model.as_ref(), &report.spend());
         let id = used.id.as_deref().unwrap_or_default();
         marks.bytes.extend_from_slice(&used.mark.to_le_bytes());
         ids.text(id);
         used.pack_rest(rest);
         rest.maybe(report.cost.filter(|_| report.by_table), |to, cost| to.signed(cost.0));
     }
-    spend.numbers().into_iter().for_each(|number| to.number(number));
+    to.number(sums.iter().len() as u64);
+    for (model, spend) in sums.iter() {
+        to.maybe(model, Packer::name);
+        spend.numbers().into_iter().for_each(|number| to.number(number));
+    }
     to.number((marks.bytes.len() + ids.bytes.len() + rest.bytes.len()) as u64);
     let begin = to.bytes.len();
     for part in parts {
         to.bytes.extend_from_slice(&part.bytes);
     }
-    Some(Written { count, spend, at: begin..to.bytes.len() })
+    Some(Written { count, sums, at: begin..to.bytes.len() })
 }
 
 /// Reads what was written; messages that can be told as they are stay packed. They are in `whole`.
@@ -97,13 +104,17 @@ pub(super) fn unpack(from: &mut Unpacker<'_>, whole: &Bytes) -> Option<Form> {
     if count == 0 {
         return Some(Form::Plain(Vec::new()));
     }
-    let mut numbers = [0; Spend::NUMBERS];
-    for number in &mut numbers {
-        *number = from.number()?;
-    }
+    let sums = ByModel::of(from.list(|from| {
+        let model = from.maybe(Unpacker::name)?;
+        let mut numbers = [0; Spend::NUMBERS];
+        for number in &mut numbers {
+            *number = from.number()?;
+        }
+        Some((model, Spend::of_numbers(numbers)?))
+    })?);
     let bytes = whole.slice_ref(from.bytes()?);
     let is_long_enough = usize::try_from(count).ok()?.checked_mul(MARK)? <= bytes.len();
-    is_long_enough.then_some(Form::Sealed(Packed { count, spend: Spend::of_numbers(numbers)?, bytes }))
+    is_long_enough.then_some(Form::Sealed(Packed { count, sums, bytes }))
 }
 
 impl Packed {
@@ -147,7 +158,11 @@ impl Messages for Packed {
     }
 
     fn spend(&self) -> Spend {
-        self.spend
+        self.sums.sum()
+    }
+
+    fn by_model(&self) -> Cow<'_, ByModel> {
+        Cow::Borrowed(&self.sums)
     }
 
     fn marks(&self) -> Box<dyn Iterator<Item = u64> + '_> {
