@@ -1,4 +1,6 @@
 //! The tree as a flat table, one row a node: what CSV and Markdown are made of. What is not known is empty.
+//!
+//! What stands there with all below it is in every row above too; only what is a row's own can be added up.
 
 use std::cmp::Reverse;
 
@@ -34,6 +36,9 @@ pub fn nodes(model: &Model, chosen: &[NodeIx]) -> Table {
         "tokens",
         "cost_usd",
         "cost_basis",
+        "own_tokens",
+        "own_cost_usd",
+        "own_cost_basis",
     ];
     let all = chosen.iter().flat_map(|ix| model.subtree(*ix));
     let rows = all.map(|(_, node)| row(model, node)).collect();
@@ -63,6 +68,7 @@ fn row(model: &Model, node: &Node) -> Vec<String> {
         took.map(|seconds| seconds.to_string()).unwrap_or_default(),
     ];
     row.extend(spent(&spend));
+    row.extend(spent(&node.own_spend()));
     row
 }
 
