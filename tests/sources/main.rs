@@ -10,10 +10,12 @@
 mod checked;
 mod claude;
 mod follow;
+mod forks;
 mod index;
 #[cfg(target_os = "linux")]
 mod large;
 mod priced;
 mod props;
+mod said;
 mod sealed;
 mod world;

@@ -46,6 +46,8 @@ pub struct Record<'a> {
     pub is_meta: bool,
     pub is_compact_summary: bool,
     pub is_api_error_message: bool,
+    /// Whether it says that it was copied from another session.
+    pub is_copy: bool,
     pub message: Option<Message<'a>>,
     pub tool_use_result: Option<Raw<'a>>,
 }
@@ -216,6 +218,10 @@ impl<'a> Record<'a> {
             b"isMeta" => self.is_meta = value.raw()?.is_true(),
             b"isCompactSummary" => self.is_compact_summary = value.raw()?.is_true(),
             b"isApiErrorMessage" => self.is_api_error_message = value.raw()?.is_true(),
+            b"forkedFrom" => {
+                self.is_copy = value.is_object();
+                value.raw()?;
+            }
             b"message" => Message::read(value, &mut self.message)?,
             b"toolUseResult" => self.tool_use_result = Some(value.raw()?),
             _ => drop(value.raw()?),

@@ -19,7 +19,7 @@ use super::spawns::{Spawns, status};
 use crate::agent::lines::Line;
 use crate::agent::skim::Raw;
 use crate::agent::trail::{Beside, Lasts, Process, RECENT, Said, Trail, patience, rank};
-use crate::model::fact::{Action, Clock, Description, NodeFact, UsageReport};
+use crate::model::fact::{Action, Clock, Description, NodeFact, Sent, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::key::{Keys, NodeKey};
 use crate::model::name::Name;
@@ -126,16 +126,17 @@ impl Reader {
         if self.state.session.is_none() {
             self.state.session = record.session_id.and_then(Raw::text).map(Into::into);
         }
-        if std::mem::replace(&mut self.state.is_seen, true) {
-            return;
-        }
-        self.state.first = at.map(Stamp::millis);
-        let kind = if self.is_session() { NodeKind::Session } else { NodeKind::Agent };
-        say.push(Said::of(at, self.keys(), NodeFact::Seen(kind)));
-        if let Some(at) = at {
+        // Of a session that was branched off, what was copied was said before it began.
+        if let Some(at) = at.filter(|_| self.state.first.is_none() && !record.is_copy) {
+            self.state.first = Some(at.millis());
             say.push(Said::of(None, self.keys(), NodeFact::Clock(Clock::Created, at)));
             say.push(Said::of(None, self.keys(), NodeFact::Clock(Clock::Started, at)));
         }
+        if std::mem::replace(&mut self.state.is_seen, true) {
+            return;
+        }
+        let kind = if self.is_session() { NodeKind::Session } else { NodeKind::Agent };
+        say.push(Said::of(at, self.keys(), NodeFact::Seen(kind)));
         self.describe(
             Description {
                 agent: self.is_session().then(|| TOOL.into()),
@@ -159,7 +160,9 @@ impl Reader {
                 let blocks = blocks.as_slice();
                 for block in blocks.iter().filter(|block| *block.kind == *b"tool_result") {
                     self.state.turn = Turn::Open;
-                    self.state.spawns.answer(block, record.tool_use_result, at, say);
+                    if !record.is_copy {
+                        self.state.spawns.answer(block, record.tool_use_result, at, say);
+                    }
                 }
                 blocks.iter().filter_map(|block| block.text.as_deref()).collect()
             }
@@ -169,14 +172,16 @@ impl Reader {
         }
         // That it is a sign of life, whatever it says, is concluded of the last moment.
         for text in texts {
-            self.prompt(text, at, say);
+            self.prompt(record, text, at, say);
         }
     }
 
-    fn prompt(&mut self, text: &str, at: Option<Stamp>, say: &mut Vec<Said>) {
+    fn prompt(&mut self, record: &Record<'_>, text: &str, at: Option<Stamp>, say: &mut Vec<Said>) {
         let start = text.trim_start();
         if start.starts_with("<task-notification>") {
-            self.state.spawns.notified(text, at, say);
+            if !record.is_copy {
+                self.state.spawns.notified(text, at, say);
+            }
             self.state.turn = Turn::Open;
         } else if start.starts_with("[Request interrupted by user") {
             self.state.turn = Turn::Interrupted;
@@ -185,6 +190,8 @@ impl Reader {
             self.state.turn = Turn::Open;
         }
         self.entitle(text, say);
+        // A copy says what it is about only until it goes its own way.
+        self.state.is_titled &= !record.is_copy;
     }
 
     /// Takes a title from the first prompt that somebody typed; till then from a command.
@@ -219,7 +226,8 @@ impl Reader {
         let is_session = self.is_session();
         let Self { state, key, doing, .. } = self;
         let under = is_session.then_some(&*key);
-        for block in blocks.iter().filter(|block| *block.kind == *b"tool_use") {
+        // Agents stay with the conversation that started them.
+        for block in blocks.iter().filter(|block| *block.kind == *b"tool_use" && !record.is_copy) {
             state.spawns.call(block, under, at, say);
             doing.take(block);
         }
@@ -318,17 +326,18 @@ impl Trail for Reader {
             return;
         }
         let at = record.at();
-        let is_copy = at.zip(self.state.begun).is_some_and(|(at, begun)| at.millis() < begun);
-        if is_copy {
+        let is_older = at.zip(self.state.begun).is_some_and(|(at, begun)| at.millis() < begun);
+        if is_older && !record.is_copy {
             return self.copied(&record, say);
         }
-        if let Own::Helper(_) = self.own {
+        let is_aside = record.is_sidechain && self.is_session();
+        if matches!(self.own, Own::Helper(_)) || (is_aside && record.is_copy) {
             if let Some(message) = record.message.as_ref().filter(|_| *record.kind == *b"assistant") {
                 say.extend(used(self.keys(), &record, message, None, at));
             }
             return;
         }
-        if record.is_sidechain && self.is_session() {
+        if is_aside {
             return self.side_chain(&record, at, say);
         }
         match (&*record.kind, &record.message) {
@@ -452,6 +461,7 @@ fn used(
         tokens: usage.tokens(),
         hour_cache: usage.hour_cache(),
         is_fast: usage.is_fast(),
+        sent: if record.is_copy { Sent::Elsewhere } else { Sent::Unknown },
         ..UsageReport::default()
     };
     Some(Said::of(at, keys, NodeFact::Used(Box::new(report))))

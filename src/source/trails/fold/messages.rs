@@ -34,7 +34,7 @@ pub struct Packed {
 
 /// What is written of a node's messages.
 pub(super) enum Form {
-    /// Each for itself: one of them has no id, or stands for others.
+    /// Each for itself: one of them has no id, stands for others, or is most likely told by another file too.
     Plain(Vec<Used>),
     Sealed(Packed),
 }
@@ -56,7 +56,8 @@ impl Written {
 /// Writes them; returns where they are if they can be told under a seal.
 pub(super) fn pack(node: &Folded, pricer: &mut Pricer, to: &mut Packer) -> Option<Written> {
     let count = u32::try_from(node.used.len()).ok();
-    let count = count.filter(|_| node.used.iter().all(|used| used.id.is_some() && !used.is_total));
+    let can_seal = |used: &Used| used.id.is_some() && !used.is_total && !used.is_copy;
+    let count = count.filter(|_| node.used.iter().all(can_seal));
     to.number(u64::from(count.is_some()));
     let Some(count) = count else {
         to.list(&node.used, |to, used| used.pack(to));
@@ -199,13 +200,13 @@ impl Used {
 
     /// Writes everything but its id.
     fn pack_rest(&self, to: &mut Packer) {
-        let Self { id: _, mark: _, model, counts, hour_cache, is_total, is_fast, cost } = self;
+        let Self { id: _, mark: _, model, counts, hour_cache, is_total, is_fast, is_copy, cost } = self;
         to.maybe(model.as_ref(), Packer::name);
         // Which of them are told, then those.
         to.number(counts.iter().rev().fold(0, |told, count| told << 1 | u64::from(count.is_some())));
         counts.iter().flatten().for_each(|count| to.number(*count));
         to.number(*hour_cache);
-        to.number(u64::from(*is_total) | u64::from(*is_fast) << 1);
+        to.number(u64::from(*is_total) | u64::from(*is_fast) << 1 | u64::from(*is_copy) << 2);
         to.maybe(*cost, Packer::signed);
     }
 
@@ -216,7 +217,7 @@ impl Used {
             *count = Some(from.number()?);
         }
         let (hour_cache, marks) = (from.number()?, from.number()?);
-        let (is_total, is_fast) = (marks & 1 == 1, marks & 2 == 2);
+        let (is_total, is_fast, is_copy) = (marks & 1 == 1, marks & 2 == 2, marks & 4 == 4);
         let cost = from.maybe(Unpacker::signed)?;
         Some(Self {
             mark: id.as_deref().map_or(0, mark),
@@ -226,6 +227,7 @@ impl Used {
             hour_cache,
             is_total,
             is_fast,
+            is_copy,
             cost,
         })
     }
