@@ -9,6 +9,7 @@
 
 mod checked;
 mod claude;
+mod commands;
 mod follow;
 mod forks;
 mod index;

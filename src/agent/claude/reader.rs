@@ -14,7 +14,7 @@ use super::chains::Chains;
 use super::doing::Doing;
 use super::line::{Block, Content, Message, Record, is_noise, moment};
 use super::note::Note;
-use super::short::{call, cut, title};
+use super::short::{call, cut, title, typed};
 use super::spawns::{Spawns, status};
 use crate::agent::lines::Line;
 use crate::agent::skim::Raw;
@@ -34,6 +34,11 @@ const SUMMARY: usize = 2_000;
 const WHY: usize = 400;
 /// Stands for the model where the tool itself wrote the answer.
 const SYNTHETIC: &str = "<synthetic>";
+
+/// What begins so was put in and begins no turn: a command, what it or the shell answered, a note to remember. What a
+/// command gives the model shows by what follows; most give it nothing.
+const ASIDE: [&str; 6] =
+    ["<command-", "<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<user-memory-input>"];
 
 /// Whose transcript it is, as its path says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +84,8 @@ struct State {
     #[serde(skip_serializing_if = "Option::is_none")]
     requested: Option<Name>,
     turn: Turn,
+    /// Whether the last that was put in is a command: what the model was given for it, if anything, follows.
+    is_command: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     first: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,8 +98,9 @@ struct State {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Turn {
-    #[default]
     Open,
+    /// None is open. There is none at first: many commands begin none.
+    #[default]
     Over,
     Failed(String),
     Interrupted,
@@ -168,6 +176,9 @@ impl Reader {
             }
         };
         if record.is_meta || record.is_compact_summary {
+            if record.is_meta && texts.iter().any(|text| is_given(text)) {
+                self.given();
+            }
             return;
         }
         // That it is a sign of life, whatever it says, is concluded of the last moment.
@@ -176,8 +187,17 @@ impl Reader {
         }
     }
 
+    /// Notes that the model was given what stands for a command: now it works, and that is what the session is about.
+    fn given(&mut self) {
+        if std::mem::take(&mut self.state.is_command) {
+            self.state.turn = Turn::Open;
+            self.state.is_titled = true;
+        }
+    }
+
     fn prompt(&mut self, record: &Record<'_>, text: &str, at: Option<Stamp>, say: &mut Vec<Said>) {
-        let start = text.trim_start();
+        let start = typed(text);
+        self.state.is_command = start.starts_with("<command-");
         if start.starts_with("<task-notification>") {
             if !record.is_copy {
                 self.state.spawns.notified(text, at, say);
@@ -185,8 +205,7 @@ impl Reader {
             self.state.turn = Turn::Open;
         } else if start.starts_with("[Request interrupted by user") {
             self.state.turn = Turn::Interrupted;
-        } else if !(start.starts_with("<command-") || start.starts_with("<local-command-")) {
-            // What a command starts shows by the answer; many start nothing.
+        } else if !ASIDE.iter().any(|aside| start.starts_with(aside)) {
             self.state.turn = Turn::Open;
         }
         self.entitle(text, say);
@@ -197,7 +216,7 @@ impl Reader {
     /// Takes a title from the first prompt that somebody typed; till then from a command.
     fn entitle(&mut self, text: &str, say: &mut Vec<Said>) {
         let Some(title) = title(text).filter(|_| !self.state.is_titled) else { return };
-        self.state.is_titled = !text.trim_start().starts_with('<');
+        self.state.is_titled = !typed(text).starts_with('<');
         if self.is_session() {
             self.describe(Description { title: Some(title), ..Description::default() }, say);
         } else {
@@ -465,6 +484,12 @@ fn used(
         ..UsageReport::default()
     };
     Some(Said::of(at, keys, NodeFact::Used(Box::new(report))))
+}
+
+/// Returns whether what nobody typed was given to the model to act on: not the tool's own remark about a command.
+fn is_given(text: &str) -> bool {
+    let text = typed(text);
+    !text.is_empty() && !["<local-command-", "Caveat: "].iter().any(|remark| text.starts_with(remark))
 }
 
 fn active(block: &Block<'_>) -> NodeFact {
