@@ -10,6 +10,7 @@
 mod checked;
 mod claude;
 mod commands;
+mod folders;
 mod follow;
 mod forks;
 mod index;
