@@ -1,9 +1,10 @@
-//! Folders that cannot be looked into, and those that are links.
+//! Folders that cannot be looked into, those that are links, and those whose name was cut.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 
 use quarterdeck::model::fact::SourceState;
+use quarterdeck::source::trails::tool::Scope;
 
 use crate::said::Script;
 use crate::world::{Followed, Home, SOURCE};
@@ -125,4 +126,20 @@ fn a_link_leads_nowhere_where_somebody_looks_already_and_none_is_followed_furthe
         assert_eq!(followed.model.len(), 2, "{start}: {}", followed.shape());
         assert!(is_well(&followed), "{start}");
     }
+}
+
+#[test]
+fn a_project_with_a_long_path_is_found_by_the_beginning_of_its_name() {
+    let long = format!("/srv/{}", "deep/".repeat(45));
+    let place = |name: &str| format!("{long}{name}");
+    let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let mut home = Home::empty();
+    for (id, name) in [("s1", "shop"), ("s2", "bank")] {
+        // What is too long for a name is cut, and a checksum of all of it put after it.
+        let cut: String = place(name).chars().map(letter).take(200).collect();
+        let text = String::from_utf8(session(id)).unwrap().replace("/srv/shop", &place(name));
+        home.write(format!("projects/{cut}-k{id}/{id}.jsonl"), text.as_bytes());
+    }
+    home.scope = Scope::Within(vec![place("shop").into()]);
+    assert_eq!(ids(&home.follow()), ["claude:s1"], "each says where it ran");
 }
