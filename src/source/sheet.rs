@@ -19,6 +19,7 @@ pub(super) struct Sheet {
     places: HashMap<NodeKey, usize>,
     odd: Vec<(u32, [&'static str; 2])>,
     refused: Option<&'static str>,
+    is_own: bool,
 }
 
 /// What is said of one node.
@@ -31,7 +32,7 @@ pub(super) struct Leaf {
 impl Sheet {
     /// Begins an empty one.
     pub fn of(source: SourceId) -> Self {
-        Self { source, nodes: Vec::new(), places: HashMap::new(), odd: Vec::new(), refused: None }
+        Self { source, nodes: Vec::new(), places: HashMap::new(), odd: Vec::new(), refused: None, is_own: false }
     }
 
     /// Makes the key of something that only this tool names.
@@ -64,6 +65,17 @@ impl Sheet {
     /// Says that these are not this tool's files: then nothing of them counts.
     pub fn refuse(&mut self, why: &'static str) {
         self.refused = Some(why);
+    }
+
+    /// Says that these are this tool's files, and that they are not as they should be: then nothing of them counts, and
+    /// everybody is told.
+    pub fn reject(&mut self, why: &'static str) {
+        (self.refused, self.is_own) = (Some(why), true);
+    }
+
+    /// Returns whether they are this tool's files, though nothing of them counts.
+    pub fn is_own(&self) -> bool {
+        self.is_own
     }
 
     /// Returns why nothing of it counts, if so.

@@ -88,8 +88,10 @@ impl Folder {
             let mut sheet = Sheet::of(self.source);
             (self.tool.read)(&self.shelf.pages, &mut sheet);
             (self.refused, self.trouble) = (sheet.refused(), sheet.trouble());
-            if self.refused.is_none() {
+            if self.refused.is_none() || sheet.is_own() {
                 self.open(batch);
+            }
+            if self.refused.is_none() {
                 self.told.tell(sheet.entries(), batch);
             }
         }

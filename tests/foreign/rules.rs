@@ -156,6 +156,25 @@ fn single_projects_written_over_the_list_do_not_replace_it() {
 }
 
 #[test]
+fn single_projects_in_the_place_of_the_list_are_told_to_who_looks_for_the_first_time() {
+    let single = "{\"project_number\":132,\"status\":\"not_started\"}";
+    for text in [single.to_owned(), format!("{single}\n{single}")] {
+        let mut deck = Deck::empty();
+        deck.write(STATE, text);
+        deck.look();
+        let state = deck.state(0);
+        assert!(
+            matches!(state, SourceState::Corrupt { what, .. } if what.contains("single project")),
+            "{state:?}"
+        );
+    }
+    let mut other = Deck::empty();
+    other.write(STATE, r#"{"version":1}"#);
+    other.look();
+    assert!(other.state_of_all().is_empty(), "that is somebody else's file");
+}
+
+#[test]
 fn a_file_that_is_replaced_by_another_inode_is_followed() {
     let mut deck = Deck::empty();
     deck.write(TRACKING, tracking("running"));
