@@ -234,9 +234,12 @@ fn summary(model: &Model, chosen: &[NodeIx]) -> String {
     let nodes: Vec<&Node> = chosen.iter().flat_map(|ix| model.subtree(*ix)).map(|(_, node)| node).collect();
     let delegations = nodes.iter().filter(|node| node.kind == NodeKind::Delegation).count();
     let mut tally = Tally::default();
+    // A heading of which nobody says how it is only holds others together.
+    let is_heading =
+        |node: &Node| node.kind == NodeKind::Group && node.status.word() == StatusWord::Unknown;
     nodes
         .iter()
-        .filter(|node| node.kind != NodeKind::Delegation)
+        .filter(|node| node.kind != NodeKind::Delegation && !is_heading(node))
         .for_each(|node| tally.count(node.status.word()));
     let states = WORDS.into_iter().map(|(word, name)| (tally.of(word), name)).filter(|(count, _)| *count > 0);
     let states: Vec<String> = states.map(|(count, name)| format!("{count} {name}")).collect();
@@ -245,7 +248,7 @@ fn summary(model: &Model, chosen: &[NodeIx]) -> String {
         parts.push(counted(delegations, "delegation"));
     }
     if !states.is_empty() {
-        parts.push(format!("{}: {}", counted(nodes.len() - delegations, "step"), states.join(", ")));
+        parts.push(format!("{}: {}", counted(usize::try_from(tally.total()).unwrap_or(usize::MAX), "step"), states.join(", ")));
     }
     if spend.tokens().is_known() {
         parts.push(format!("{} tokens", spent_tokens(&spend)));

@@ -312,6 +312,18 @@ fn what_runs_on_paper_only_is_stale_in_every_tool() {
 }
 
 #[test]
+fn who_works_on_tasks_is_no_task_and_a_heading_is_no_step() {
+    let mut deck = Deck::of("omc");
+    deck.look();
+    let progress = deck.foreign("alpha").progress().unwrap();
+    assert_eq!((progress.current, progress.total), (Some(1), Some(2)), "its two workers are no tasks");
+    let mut deck = Deck::empty();
+    deck.write(STATE, project("planned"));
+    deck.look();
+    assert!(deck.tree().contains("\n1 step: 1 queued\n"), "the list of projects is none: {}", deck.tree());
+}
+
+#[test]
 fn a_project_without_any_tool_is_read_to_its_end_too() {
     use std::sync::mpsc::channel;
     use std::time::Duration;
