@@ -20,4 +20,5 @@ mod priced;
 mod props;
 mod said;
 mod sealed;
+mod searches;
 mod world;

@@ -126,6 +126,7 @@ pub struct Usage {
     cache_creation_input_tokens: Option<u64>,
     cache_creation: Option<CacheCreation>,
     output_tokens_details: Option<OutputDetails>,
+    server_tool_use: Option<ServerTools>,
     #[serde(deserialize_with = "fast")]
     speed: bool,
 }
@@ -146,6 +147,13 @@ struct CacheCreation {
 #[serde(default)]
 struct OutputDetails {
     thinking_tokens: Option<u64>,
+}
+
+/// What the provider did for it.
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+struct ServerTools {
+    web_search_requests: Option<u64>,
 }
 
 impl Usage {
@@ -173,6 +181,11 @@ impl Usage {
     /// Returns whether it was answered in the fast mode.
     pub fn is_fast(&self) -> bool {
         self.speed
+    }
+
+    /// Returns how often the web was searched for it.
+    pub fn searches(&self) -> u64 {
+        self.server_tool_use.as_ref().and_then(|tools| tools.web_search_requests).unwrap_or(0)
     }
 
     /// Returns how much of what was written to the cache is kept for an hour.
@@ -344,6 +357,7 @@ impl Usage {
                 b"cache_creation_input_tokens" => usage.cache_creation_input_tokens = value.count()?,
                 b"cache_creation" => CacheCreation::read(value, &mut usage.cache_creation)?,
                 b"output_tokens_details" => OutputDetails::read(value, &mut usage.output_tokens_details)?,
+                b"server_tool_use" => ServerTools::read(value, &mut usage.server_tool_use)?,
                 b"speed" => usage.speed = value.text()?.as_deref() == Some("fast"),
                 _ => drop(value.raw()?),
             }
@@ -374,6 +388,20 @@ impl OutputDetails {
         from.members(|name, value| {
             match name {
                 b"thinking_tokens" => details.thinking_tokens = value.count()?,
+                _ => drop(value.raw()?),
+            }
+            Some(())
+        })
+    }
+}
+
+impl ServerTools {
+    fn read(from: &mut Skim<'_>, to: &mut Option<Self>) -> Option<()> {
+        *to = from.is_object().then(Self::default);
+        let Some(tools) = to else { return from.raw().map(drop) };
+        from.members(|name, value| {
+            match name {
+                b"web_search_requests" => tools.web_search_requests = value.count()?,
                 _ => drop(value.raw()?),
             }
             Some(())

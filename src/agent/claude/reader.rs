@@ -480,6 +480,7 @@ fn used(
         tokens: usage.tokens(),
         hour_cache: usage.hour_cache(),
         is_fast: usage.is_fast(),
+        searches: usage.searches(),
         sent: if record.is_copy { Sent::Elsewhere } else { Sent::Unknown },
         ..UsageReport::default()
     };

@@ -200,13 +200,17 @@ impl Used {
 
     /// Writes everything but its id.
     fn pack_rest(&self, to: &mut Packer) {
-        let Self { id: _, mark: _, model, counts, hour_cache, is_total, is_fast, is_copy, cost } = self;
+        let Self { id: _, mark: _, model, counts, hour_cache, is_total, is_fast, searches, is_copy, cost } = self;
         to.maybe(model.as_ref(), Packer::name);
         // Which of them are told, then those.
         to.number(counts.iter().rev().fold(0, |told, count| told << 1 | u64::from(count.is_some())));
         counts.iter().flatten().for_each(|count| to.number(*count));
         to.number(*hour_cache);
-        to.number(u64::from(*is_total) | u64::from(*is_fast) << 1 | u64::from(*is_copy) << 2);
+        let marks = [*is_total, *is_fast, *is_copy, *searches > 0];
+        to.number(marks.into_iter().rev().fold(0, |marks, mark| marks << 1 | u64::from(mark)));
+        if *searches > 0 {
+            to.number(*searches);
+        }
         to.maybe(*cost, Packer::signed);
     }
 
@@ -218,6 +222,7 @@ impl Used {
         }
         let (hour_cache, marks) = (from.number()?, from.number()?);
         let (is_total, is_fast, is_copy) = (marks & 1 == 1, marks & 2 == 2, marks & 4 == 4);
+        let searches = if marks & 8 == 8 { from.number()? } else { 0 };
         let cost = from.maybe(Unpacker::signed)?;
         Some(Self {
             mark: id.as_deref().map_or(0, mark),
@@ -227,6 +232,7 @@ impl Used {
             hour_cache,
             is_total,
             is_fast,
+            searches,
             is_copy,
             cost,
         })
