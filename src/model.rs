@@ -11,6 +11,7 @@ mod arena;
 pub mod attempt;
 mod audit;
 pub mod budget;
+pub mod by_model;
 pub mod command;
 pub mod delta;
 pub mod event;

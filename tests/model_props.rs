@@ -30,7 +30,9 @@ fn picture(model: &Model) -> BTreeMap<String, String> {
 /// What can be seen of each node's messages, wherever and however they are booked.
 fn booked(model: &Model) -> BTreeMap<String, String> {
     let seen = |node: &Node| {
-        format!("{:?} {:?} {:?} {:?}", node.messages(), node.own_spend(), node.subtree_spend(), node.clocks)
+        let by_model = node.own_by_model();
+        let sums = (node.own_spend(), node.subtree_spend());
+        format!("{:?} {sums:?} {by_model:?} {:?}", node.messages(), node.clocks)
     };
     model.nodes().map(|(ix, node)| (model.name_of(ix), seen(node))).collect()
 }

@@ -20,4 +20,4 @@ pub use talk::Speech;
 /// The name of the tool in keys.
 pub const TOOL: &str = "claude";
 /// The version of the reader: it grows when the same lines say something else.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;

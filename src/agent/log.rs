@@ -342,6 +342,9 @@ pub struct Usage {
     /// Whether it was answered in the model's fast mode, which is dearer.
     #[serde(default, skip_serializing_if = "is_own")]
     pub is_fast: bool,
+    /// How often the model's provider searched the web for it.
+    #[serde(default, skip_serializing_if = "is_none_left_out")]
+    pub searches: u64,
     /// What it cost, where the tool itself says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Usd>,

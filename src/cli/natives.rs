@@ -45,13 +45,14 @@ pub(super) struct Natives {
 impl Natives {
     /// Those of one project.
     pub fn of(folder: &StateFolder) -> Self {
-        Self::within(Some(folder), std::slice::from_ref(folder))
+        let scope = Scope::project(&whole(folder.project()));
+        Self::within(scope, std::slice::from_ref(folder), Some(folder))
     }
 
     /// Those of every project. Other tools' folders are looked for in the projects that an engine knows, in the
-    /// one that is here, and in the folders that agents' files name.
+    /// one that is here, and in the folders that agents' files name. Prices are those that are in force here.
     pub fn of_all(folders: &[StateFolder], here: Option<&StateFolder>) -> Self {
-        let mut natives = Self::within(None, folders);
+        let mut natives = Self::within(Scope::All, folders, here);
         let here = here.map(|here| whole(here.project())).filter(|here| !natives.projects.contains(here));
         if let Some(here) = here {
             // Who asks at home does not mean everything that is below it.
@@ -61,10 +62,9 @@ impl Natives {
         natives
     }
 
-    fn within(folder: Option<&StateFolder>, folders: &[StateFolder]) -> Self {
+    fn within(scope: Scope, folders: &[StateFolder], here: Option<&StateFolder>) -> Self {
         let homes = homes();
-        let scope = folder.map_or(Scope::All, |folder| Scope::project(&whole(folder.project())));
-        let (prices, warnings) = prices(&homes, folder);
+        let (prices, warnings) = prices(&homes, here);
         let projects = folders.iter().map(|folder| whole(folder.project())).collect();
         let (places, omc_state_dir) = (Places::default(), variable("OMC_STATE_DIR"));
         let (prices, folders) = (Arc::new(prices), folders.to_vec());

@@ -86,6 +86,10 @@ impl Model {
             ensure(node.rollup() == expected, || {
                 format!("{} adds up to {:?}, not {expected:?}", self.name_of(ix), node.rollup())
             })?;
+            let by_model = node.own_by_model().sum();
+            ensure(by_model == node.own_spend(), || {
+                format!("{} spent {by_model:?} by its models", self.name_of(ix))
+            })?;
             let mut spend = node.own_spend();
             spend.add(&rollup.below);
             fresh.insert(ix, (rollup, spend));

@@ -172,6 +172,8 @@ pub struct UsageReport {
     pub hour_cache: u64,
     /// Whether it was answered in the model's fast mode, which is dearer.
     pub is_fast: bool,
+    /// How often the model's provider searched the web for it: each time has a price.
+    pub searches: u64,
     pub cost: Option<Usd>,
     /// Whether the cost is computed from a table of prices; else it is the tool's own figure.
     pub by_table: bool,

@@ -22,6 +22,8 @@ const PER_TOKEN: f64 = 1e6;
 pub struct Prices {
     /// The day of which they are.
     pub date: String,
+    /// What a thousand searches of the web cost, with models that have no price of their own for it.
+    web_search: Option<f64>,
     models: BTreeMap<String, Price>,
 }
 
@@ -38,6 +40,8 @@ pub struct Price {
     cache_write_1h: Option<f64>,
     /// How many times as much everything costs in the model's fast mode; where it is not told, nobody knows.
     fast: Option<f64>,
+    /// What a thousand searches of the web cost; where it is not told, as much as with every model.
+    web_search: Option<f64>,
     /// What requests cost that are longer than so many tokens.
     #[serde(alias = "above_200k")]
     above: Option<Box<Price>>,
@@ -46,12 +50,16 @@ pub struct Price {
     /// The same for one token, in millionths of a nano-dollar: there are very many messages, and few prices.
     #[serde(skip)]
     rates: [u64; 5],
+    /// The same for a search, by the whole table; where nobody says how much that is, nobody knows.
+    #[serde(skip)]
+    per_search: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
     as_of: Option<String>,
+    web_search: Option<f64>,
     #[serde(default)]
     models: BTreeMap<String, Price>,
 }
@@ -69,16 +77,23 @@ impl Prices {
         if let Some((name, _)) = table.models.iter().find(|(_, price)| !price.is_sound()) {
             return Err(format!("the price of {name} is no amount of money"));
         }
+        if table.web_search.is_some_and(|price| !is_amount(price)) {
+            return Err("the price of web_search is no amount of money".to_owned());
+        }
         self.date = table.as_of.unwrap_or(self.date);
         let models = table.models.into_iter().map(|(name, price)| (name.to_lowercase(), price.rated()));
         self.models.extend(models);
+        self.web_search = table.web_search.or(self.web_search);
+        for price in self.models.values_mut() {
+            price.per_search = price.web_search.or(self.web_search).map(per_search);
+        }
         Ok(self)
     }
 
     /// Returns a number that is another one where anything may cost something else. It is kept beside costs: whoever
     /// changes how they are computed changes it too.
     pub fn fingerprint(&self) -> u64 {
-        const COMPUTED: u64 = 1;
+        const COMPUTED: u64 = 2;
         let models = self.models.iter();
         models.fold(COMPUTED, |print, (name, price)| price.fingerprint(mixed(print, mark(name))))
     }
@@ -130,15 +145,17 @@ impl Price {
         let counts = [count(Count::Input), count(Count::Output), read, write - hour, hour];
         let parts = counts.into_iter().zip(rates);
         let millionths: u128 = parts.map(|(tokens, rate)| u128::from(tokens) * u128::from(rate)).sum();
+        let searched = if report.searches == 0 { 0 } else { self.per_search? };
+        let millionths = millionths + u128::from(report.searches) * u128::from(searched);
         // Rounded once, at the end: a hundred thousand messages must not drift.
         i64::try_from((millionths + 500) / 1_000).ok().map(Usd)
     }
 
     fn fingerprint(&self, print: u64) -> u64 {
-        let Self { input, output, cache_read, cache_write, cache_write_1h, fast, above, tokens, rates: _ } =
-            self;
+        let Self { input, output, cache_read, cache_write, cache_write_1h, fast, above, tokens, .. } = self;
         let dollars = [Some(*input), Some(*output), *cache_read, *cache_write, *cache_write_1h, *fast];
-        let numbers = dollars.into_iter().map(|price| price.map(f64::to_bits)).chain([*tokens]);
+        let numbers =
+            dollars.into_iter().map(|price| price.map(f64::to_bits)).chain([*tokens, self.per_search]);
         // No price is minus nothing, and no count is that large.
         let print = numbers.fold(print, |print, number| mixed(print, number.unwrap_or(u64::MAX)));
         above.as_ref().map_or(mixed(print, 0), |above| above.fingerprint(mixed(print, 1)))
@@ -161,10 +178,20 @@ impl Price {
 
     fn is_sound(&self) -> bool {
         let own = [Some(self.input), Some(self.output), self.cache_read, self.cache_write];
-        let own = own.into_iter().chain([self.cache_write_1h, self.fast]);
-        own.flatten().all(|price| price.is_finite() && (0.0..1e6).contains(&price))
-            && self.above.as_ref().is_none_or(|above| above.is_sound())
+        let own = own.into_iter().chain([self.cache_write_1h, self.fast, self.web_search]);
+        own.flatten().all(is_amount) && self.above.as_ref().is_none_or(|above| above.is_sound())
     }
+}
+
+fn is_amount(price: f64) -> bool {
+    price.is_finite() && (0.0..1e6).contains(&price)
+}
+
+/// Returns what one search costs, of what a thousand do.
+fn per_search(price: f64) -> u64 {
+    /// As many thousands are a million.
+    const THOUSANDS: f64 = 1e3;
+    per_token(price * THOUSANDS)
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked when it was read")]
@@ -228,6 +255,8 @@ mod tests {
             "[models.a]\ninput = 1\noutput = 2\ncache_write = 0",
             "[models.a]\ninput = 1\noutput = 2\ncache_write_1h = 0",
             "[models.a]\ninput = 1\noutput = 2\nfast = 2",
+            "[models.a]\ninput = 1\noutput = 2\nweb_search = 2",
+            "web_search = 3\n[models.a]\ninput = 1\noutput = 2",
             "[models.a]\ninput = 1\noutput = 2\n[models.b]\ninput = 1\noutput = 2",
             "[models.a]\ninput = 1\noutput = 2\n[models.a.above]\ninput = 1\noutput = 2",
             "[models.a]\ninput = 1\noutput = 2\n[models.a.above]\ninput = 1\noutput = 2\ntokens = 9",
@@ -320,6 +349,24 @@ mod tests {
         assert_eq!(Prices::built_in().cost(&fast("claude-opus-5-5")), Some(Usd::from_dollars(8.0)));
         assert_eq!(dollars("claude-opus-5-5", [1_000_000, 0, 0, 0], 0), Some(4.0));
         assert_eq!(Prices::built_in().cost(&fast("claude-haiku-4-5")), None);
+    }
+
+    #[test]
+    fn a_search_costs_what_the_model_says_else_what_the_table_does_else_nobody_knows() {
+        let searched =
+            |searches| UsageReport { searches, ..report("claude-opus-5-5", [1_000_000, 0, 0, 0], 0) };
+        let built_in = Prices::built_in();
+        assert_eq!(built_in.cost(&searched(0)), Some(Usd::from_dollars(4.0)));
+        assert_eq!(built_in.cost(&searched(7)), Some(Usd::from_dollars(4.07)));
+        let dearer = built_in.clone().with("web_search = 20").unwrap();
+        assert_eq!(dearer.cost(&searched(7)), Some(Usd::from_dollars(4.14)));
+        let own = "[models]\n\"claude-opus-5-5\" = { input = 1, output = 1, web_search = 30 }";
+        assert_eq!(built_in.with(own).unwrap().cost(&searched(1000)), Some(Usd::from_dollars(31.0)));
+        let alone =
+            Prices::default().with("[models]\n\"claude-opus-5-5\" = { input = 1, output = 1 }").unwrap();
+        assert_eq!(alone.cost(&searched(0)), Some(Usd::from_dollars(1.0)));
+        assert_eq!(alone.cost(&searched(1)), None);
+        assert!(Prices::built_in().with("web_search = -1").is_err());
     }
 
     #[test]

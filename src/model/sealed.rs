@@ -1,9 +1,11 @@
 //! Messages that are booked as one sum: what each of them was is asked only when one of them is told again, or when
 //! somebody wants to see them one by one. What was read long ago costs the model next to nothing that way.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use super::by_model::ByModel;
 use super::fact::UsageReport;
 use super::usage::Spend;
 
@@ -16,6 +18,9 @@ pub trait Messages: fmt::Debug + Send + Sync {
 
     /// Returns what they add up to.
     fn spend(&self) -> Spend;
+
+    /// The same by the model that each ran on, by the names that were told.
+    fn by_model(&self) -> Cow<'_, ByModel>;
 
     /// Returns the [`mark`] of each id.
     fn marks(&self) -> Box<dyn Iterator<Item = u64> + '_>;

@@ -33,7 +33,7 @@ impl Spent {
         }
     }
 
-    fn spend(&self) -> Spend {
+    pub(super) fn spend(&self) -> Spend {
         let spend = Spend::message(self.tokens, self.cost);
         if self.by_table { spend.by_table() } else { spend }
     }

@@ -17,6 +17,7 @@ use crate::model::event::payload::{Budget, Progress};
 use crate::model::fact::SourceState;
 use crate::model::handoff::{Decision, Handoff, Outcome};
 use crate::model::id::{Seq, SubtaskId, TaskId};
+use crate::model::name::Name;
 use crate::model::node::{Attempt, Models, Node, NodeKind, Question, Running};
 use crate::model::status::StatusWord;
 use crate::model::time::Stamp;
@@ -163,9 +164,23 @@ pub struct Dissent<'a> {
 
 /// Tokens, of the node itself and of everything from it down.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Usage {
     pub own: Option<Tokens>,
     pub subtree: Option<Tokens>,
+    /// What the node itself used on each model, where it ran on several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub by_model: Vec<OnModel>,
+}
+
+/// What a node used on one of its models.
+#[derive(Debug, Serialize)]
+pub struct OnModel {
+    /// Null where nobody told which.
+    pub model: Option<Name>,
+    pub tokens: Option<Tokens>,
+    /// In dollars; null where no price is known.
+    pub cost: Option<f64>,
 }
 
 /// Money, of the node itself and of everything from it down.
@@ -331,11 +346,25 @@ fn dissent<'a>(model: &Model, node: &'a Node) -> Vec<Dissent<'a>> {
 
 fn usage(node: &Node) -> Usage {
     let known = |spend: Spend| Some(spend.tokens()).filter(Tokens::is_known);
-    Usage { own: known(node.own_spend()), subtree: known(node.subtree_spend()) }
+    Usage { own: known(node.own_spend()), subtree: known(node.subtree_spend()), by_model: by_model(node) }
+}
+
+fn by_model(node: &Node) -> Vec<OnModel> {
+    let sums = node.own_by_model();
+    let each = sums.iter().map(|(model, spend)| OnModel {
+        model: model.cloned(),
+        tokens: Some(spend.tokens()).filter(Tokens::is_known),
+        cost: amount(spend),
+    });
+    if each.len() < 2 { Vec::new() } else { each.collect() }
+}
+
+/// Returns the known part of a cost in dollars.
+fn amount(spend: &Spend) -> Option<f64> {
+    (spend.priced > 0).then(|| spend.cost.dollars())
 }
 
 fn cost(node: &Node) -> Cost {
-    let amount = |spend: &Spend| (spend.priced > 0).then(|| spend.cost.dollars());
     let subtree = node.subtree_spend();
     let basis = match subtree.basis() {
         Basis::Nothing => None,

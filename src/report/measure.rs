@@ -100,7 +100,7 @@ pub fn cost(spend: &Spend) -> String {
     match spend.basis() {
         Basis::Nothing => UNKNOWN.into(),
         Basis::Whole => in_cents(spend.cost.0, Rounding::Nearest),
-        Basis::Partial => format!("≥{}", in_cents(spend.cost.0, Rounding::Down)),
+        Basis::Partial => at_least(spend.cost.0, in_cents(spend.cost.0, Rounding::Down)),
         Basis::NoPrice => NO_PRICE.into(),
     }
 }
@@ -122,10 +122,19 @@ pub fn cost_within(spend: &Spend, room: usize) -> String {
         Basis::Whole => in_short(spend.cost.0, Rounding::Nearest).find(fits).unwrap_or_else(fewest),
         Basis::Partial => {
             let short = in_short(spend.cost.0, Rounding::Down);
-            // More than that already says that it is not all.
-            let marked = short.map(|text| if text.starts_with('>') { text } else { format!("≥{text}") });
+            let marked = short.map(|text| at_least(spend.cost.0, text));
             marked.into_iter().find(fits).unwrap_or_else(fewest)
         }
+    }
+}
+
+/// Marks an amount as a lower bound. What is too small to be told is more than nothing all the same.
+fn at_least(amount: i64, text: String) -> String {
+    match &*text {
+        "$0.00" | "$0" if amount > 0 => format!(">{text}"),
+        // That it is more already says that it is not all.
+        _ if text.starts_with('>') => text,
+        _ => format!("≥{text}"),
     }
 }
 
@@ -253,7 +262,8 @@ mod tests {
     #[case(whole(0.0), ["$0.00", "$0.00", "$0.00", "$0", "$0", "$0", "$"])]
     #[case(partial(12.0), ["≥$12.00", "≥$12", "≥$12", "≥$12", ">$9", "$", "$"])]
     #[case(partial(1_999.99), ["≥$1999", "≥$1999", "≥$1k", "≥$1k", ">$9", "$", "$"])]
-    #[case(partial(0.001), ["≥$0.00", "≥$0.00", "≥$0", "≥$0", "≥$0", "$", "$"])]
+    #[case(partial(0.001), [">$0.00", ">$0.00", ">$0", ">$0", ">$0", "$", "$"])]
+    #[case(partial(0.0), ["≥$0.00", "≥$0.00", "≥$0", "≥$0", "≥$0", "$", "$"])]
     fn money_that_does_not_fit_is_told_less_exactly(#[case] spend: Spend, #[case] shown: [&str; 7]) {
         for (room, shown) in (1..=7).rev().zip(shown) {
             assert_eq!(cost_within(&spend, room), shown, "in {room} cells");
@@ -315,7 +325,7 @@ mod tests {
                 prop_assert!(stands_for(&shown).contains(&dollars), "{shown} for {dollars}");
             }
             if unpriced && room >= 6 {
-                prop_assert!(shown.starts_with('≥'), "{shown} is not all");
+                prop_assert!(shown.starts_with(['≥', '>']), "{shown} is not all");
             }
         }
 

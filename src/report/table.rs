@@ -1,4 +1,8 @@
 //! The tree as a flat table, one row a node: what CSV and Markdown are made of. What is not known is empty.
+//!
+//! What stands there with all below it is in every row above too; only what is a row's own can be added up.
+
+use std::cmp::Reverse;
 
 use crate::model::node::Node;
 use crate::model::text as clean;
@@ -32,6 +36,9 @@ pub fn nodes(model: &Model, chosen: &[NodeIx]) -> Table {
         "tokens",
         "cost_usd",
         "cost_basis",
+        "own_tokens",
+        "own_cost_usd",
+        "own_cost_basis",
     ];
     let all = chosen.iter().flat_map(|ix| model.subtree(*ix));
     let rows = all.map(|(_, node)| row(model, node)).collect();
@@ -53,7 +60,7 @@ fn row(model: &Model, node: &Node) -> Vec<String> {
         node.status.word().as_str().into(),
         text(node.status.why()),
         text(node.agent.as_deref()),
-        text(node.model.best().map(|name| &**name)),
+        text(Some(&models(node))),
         text(node.pattern().map(|name| &**name)),
         if node.attempt == 0 { String::new() } else { node.attempt.to_string() },
         moment(node.clocks.started),
@@ -61,7 +68,22 @@ fn row(model: &Model, node: &Node) -> Vec<String> {
         took.map(|seconds| seconds.to_string()).unwrap_or_default(),
     ];
     row.extend(spent(&spend));
+    row.extend(spent(&node.own_spend()));
     row
+}
+
+/// Returns the models that it ran on, the dearest first: what it spent is not of the last one alone.
+fn models(node: &Node) -> String {
+    let by_model = node.own_by_model();
+    let mut list: Vec<(&Spend, &str)> =
+        by_model.iter().filter_map(|(model, spend)| Some((spend, &**model?))).collect();
+    if list.len() < 2 {
+        return node.model.best().map(|name| name.to_string()).unwrap_or_default();
+    }
+    let weight =
+        |(spend, name): &(&Spend, &str)| (Reverse((spend.cost, spend.tokens().total())), (*name).to_owned());
+    list.sort_by_key(weight);
+    list.into_iter().map(|(_, name)| name).collect::<Vec<&str>>().join(" + ")
 }
 
 /// Returns the cells of what was spent: tokens, dollars, and how much of the cost that is.

@@ -28,6 +28,9 @@ const HEADS: [u64; 2] = [64 * 1024, 8 * 1024 * 1024];
 /// So many sessions of a folder are asked where they ran.
 const ASKED: usize = 3;
 
+/// A folder has no longer name: what is, is cut there, and `-` and a checksum follow.
+const LONGEST_NAME: usize = 200;
+
 /// The files of Claude Code.
 #[derive(Debug)]
 pub struct Claude {
@@ -75,7 +78,8 @@ impl Claude {
             return *known;
         }
         let names = |place: &PathBuf| {
-            let rest = folder.strip_prefix(folder_name(place).as_str());
+            let name = folder_name(place);
+            let rest = folder.strip_prefix(name.get(..LONGEST_NAME).unwrap_or(&name));
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         };
         let wanted = places.iter().any(names);
@@ -86,16 +90,16 @@ impl Claude {
     /// Returns which of the folders that are wanted has this very name.
     fn named(&self, folder: &str) -> Option<&PathBuf> {
         let Scope::Within(places) = &self.scope else { return None };
-        places.iter().find(|place| folder_name(place) == folder)
+        places.iter().find(|place| is_named(folder, place))
     }
 
     /// Returns where a session of a folder ran that says that it was there.
     fn ran(&self, folder: &str, said: PathBuf) -> PathBuf {
-        if folder_name(&said) == folder {
+        if is_named(folder, &said) {
             return said;
         }
         // It was moved here, together with its project.
-        let others = || ran_in(&self.projects.join(folder)).filter(|place| folder_name(place) == folder);
+        let others = || ran_in(&self.projects.join(folder)).filter(|place| is_named(folder, place));
         self.named(folder).cloned().or_else(others).unwrap_or(said)
     }
 
@@ -279,7 +283,18 @@ pub fn transcript(homes: &Homes, session: &str, agent: Option<&str>) -> Option<P
     candidates.into_iter().find(|path| path.is_file())
 }
 
-/// Returns the name that a project's folder of transcripts has: of several paths it may be the same.
+/// Returns whether a folder of transcripts has the name that a project's has. One that is too long is cut, and a checksum
+/// put after it that is the tool's own: of two such projects each session says where it ran.
+fn is_named(folder: &str, place: &Path) -> bool {
+    let name = folder_name(place);
+    match name.get(..LONGEST_NAME).filter(|_| name.len() > LONGEST_NAME) {
+        Some(begin) => folder.strip_prefix(begin).is_some_and(|sum| sum.starts_with('-')),
+        None => name == folder,
+    }
+}
+
+/// Returns the name that a project's folder of transcripts has, if that is not too long: of several paths it may be the
+/// same.
 fn folder_name(place: &Path) -> String {
     // As the tool counts letters: some are two.
     let letter = |unit: u16| {

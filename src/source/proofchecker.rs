@@ -44,7 +44,10 @@ fn read(pages: &Pages, sheet: &mut Sheet) {
         return;
     };
     if is_project(state) {
-        return sheet.refuse("`state.json` holds a single project, not the list of them");
+        return sheet.reject(
+            "`state.json` holds a single project, or several one after the other, and not the list of them; \
+             let the tool write it anew",
+        );
     }
     let lists = ["active_projects", "completed_projects"];
     if lists.iter().chain(&["next_project_number"]).all(|name| state.any(&[name]).is_none()) {

@@ -23,6 +23,7 @@ pub(super) struct Sheet {
     places: HashMap<NodeKey, usize>,
     odd: Vec<(u32, [&'static str; 2])>,
     refused: Option<&'static str>,
+    is_own: bool,
 }
 
 /// What is said of one node.
@@ -36,7 +37,7 @@ impl Sheet {
     /// Begins an empty one.
     pub fn of(source: SourceId, now: Stamp) -> Self {
         let (nodes, places, odd) = (Vec::new(), HashMap::new(), Vec::new());
-        Self { source, now, until: None, nodes, places, odd, refused: None }
+        Self { source, now, until: None, nodes, places, odd, refused: None, is_own: false }
     }
 
     /// Says until when something that was written stays so.
@@ -79,6 +80,17 @@ impl Sheet {
     /// Says that these are not this tool's files: then nothing of them counts.
     pub fn refuse(&mut self, why: &'static str) {
         self.refused = Some(why);
+    }
+
+    /// Says that these are this tool's files, and that they are not as they should be: then nothing of them counts, and
+    /// everybody is told.
+    pub fn reject(&mut self, why: &'static str) {
+        (self.refused, self.is_own) = (Some(why), true);
+    }
+
+    /// Returns whether they are this tool's files, though nothing of them counts.
+    pub fn is_own(&self) -> bool {
+        self.is_own
     }
 
     /// Returns why nothing of it counts, if so.

@@ -95,8 +95,10 @@ impl Folder {
             (self.tool.read)(&self.shelf.pages, &mut sheet);
             self.until = sheet.until();
             (self.refused, self.trouble) = (sheet.refused(), sheet.trouble());
-            if self.refused.is_none() {
+            if self.refused.is_none() || sheet.is_own() {
                 self.open(batch);
+            }
+            if self.refused.is_none() {
                 self.told.tell(sheet.entries(), batch);
             }
         }

@@ -9,6 +9,7 @@ mod check;
 pub mod cost;
 pub mod file;
 pub mod fold;
+mod folder;
 pub mod index;
 pub mod look;
 mod notice;
@@ -27,6 +28,7 @@ use ahead::{Ahead, Pace};
 use check::CHECKED_AT_ONCE;
 use file::{Ending, TrailFile};
 use fold::Fold;
+use folder::{Links, There};
 use index::Listed;
 use look::Look;
 use numbers::Numbers;
@@ -151,7 +153,15 @@ impl<T: Tool> Trails<T> {
         }
         let newest: BTreeSet<usize> = order.into_iter().skip(before).collect();
         let (all, mut places) = (found.len(), 0..);
-        found.retain_mut(|found| !places.next().is_some_and(|nth| newest.contains(&nth)) || found.check());
+        let walk = &mut self.walk;
+        found.retain_mut(|found| {
+            let is_newest = places.next().is_some_and(|nth| newest.contains(&nth));
+            let is_there = !is_newest || found.check();
+            if !is_there {
+                walk.missed(&found.path);
+            }
+            is_there
+        });
         self.is_dirty = has_missed || found.len() < all || !is_priced;
         self.files.reserve(found.len());
         self.queue.reserve(found.len());
@@ -358,7 +368,10 @@ impl<T: Tool> Trails<T> {
         for mut file in files {
             // What is behind a link by now is not there: that may lead anywhere.
             let is_near = file.path.parent().is_some_and(|folder| self.walk.knows(folder));
-            let Some(look) = Look::plain(&file.path).filter(|_| is_near) else { continue };
+            let Some(look) = Look::plain(&file.path).filter(|_| is_near) else {
+                self.walk.missed(&file.path);
+                continue;
+            };
             if !file.is_same(look.stamped) {
                 file.forget(look);
             }
@@ -386,8 +399,10 @@ impl<T: Tool> Trails<T> {
     }
 
     fn tell_state(&mut self, batch: &mut Batch) {
-        let troubles = self.troubled.len();
-        let one = self.troubled.first().and_then(|ix| self.files.get(*ix)?.trouble.as_ref());
+        let troubles = self.troubled.len() + self.walk.closed().len();
+        let file = self.troubled.first().and_then(|ix| self.files.get(*ix)?.trouble.as_ref());
+        // Of a folder nobody knows how much is not shown: that comes first.
+        let one = self.walk.closed().next().map(|(_, why)| why).or(file);
         let state = match (self.first, one) {
             (Some(total), _) if self.has_more() => {
                 let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
@@ -395,7 +410,7 @@ impl<T: Tool> Trails<T> {
                 SourceState::Loading { done: count(total.saturating_sub(left)), total: count(total) }
             }
             (_, Some(trouble)) if troubles > 1 => SourceState::Partial {
-                what: format!("{troubles} files cannot be read, one is {trouble}").into(),
+                what: format!("{troubles} files or folders cannot be read, one is {trouble}").into(),
             },
             (_, Some(trouble)) => SourceState::Partial { what: trouble.clone().into() },
             (_, None) => SourceState::Ok,
@@ -431,7 +446,8 @@ impl<T: Tool> Feed for Trails<T> {
         let is_first = !self.is_open;
         if is_first {
             // A tool that nobody uses is no source.
-            if !self.tool.tops().iter().any(|top| top.is_dir()) {
+            let is_nothing = |top: &PathBuf| matches!(There::of(top, Links::Any), There::Gone);
+            if self.tool.tops().iter().all(is_nothing) {
                 return batch;
             }
             self.begin(now, &mut batch);

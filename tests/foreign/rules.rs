@@ -156,6 +156,25 @@ fn single_projects_written_over_the_list_do_not_replace_it() {
 }
 
 #[test]
+fn single_projects_in_the_place_of_the_list_are_told_to_who_looks_for_the_first_time() {
+    let single = "{\"project_number\":132,\"status\":\"not_started\"}";
+    for text in [single.to_owned(), format!("{single}\n{single}")] {
+        let mut deck = Deck::empty();
+        deck.write(STATE, text);
+        deck.look();
+        let state = deck.state(0);
+        assert!(
+            matches!(state, SourceState::Corrupt { what, .. } if what.contains("single project")),
+            "{state:?}"
+        );
+    }
+    let mut other = Deck::empty();
+    other.write(STATE, r#"{"version":1}"#);
+    other.look();
+    assert!(other.state_of_all().is_empty(), "that is somebody else's file");
+}
+
+#[test]
 fn a_file_that_is_replaced_by_another_inode_is_followed() {
     let mut deck = Deck::empty();
     deck.write(TRACKING, tracking("running"));
@@ -290,6 +309,18 @@ fn what_runs_on_paper_only_is_stale_in_every_tool() {
     assert_eq!(deck.foreign("28").status.word(), StatusWord::Running);
     deck.look_after(4 * 3600);
     assert_eq!(deck.foreign("28").status.word(), StatusWord::Stale);
+}
+
+#[test]
+fn who_works_on_tasks_is_no_task_and_a_heading_is_no_step() {
+    let mut deck = Deck::of("omc");
+    deck.look();
+    let progress = deck.foreign("alpha").progress().unwrap();
+    assert_eq!((progress.current, progress.total), (Some(1), Some(2)), "its two workers are no tasks");
+    let mut deck = Deck::empty();
+    deck.write(STATE, project("planned"));
+    deck.look();
+    assert!(deck.tree().contains("\n1 step: 1 queued\n"), "the list of projects is none: {}", deck.tree());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Arbitrary facts over a small world, so that joins, cycles, moves, repeats, late words and nonsense all
 //! happen often.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use quarterdeck::model::Model;
+use quarterdeck::model::by_model::ByModel;
 use quarterdeck::model::command::CommandFact;
 use quarterdeck::model::event::payload::Progress;
 use quarterdeck::model::fact::{
@@ -208,6 +210,14 @@ impl Messages for Kept {
             sum.add(&Spend::message(report.tokens, report.cost));
         }
         sum
+    }
+
+    fn by_model(&self) -> Cow<'_, ByModel> {
+        let each = self.0.iter().map(|report| {
+            let spend = Spend::message(report.tokens, report.cost);
+            (report.model.clone(), spend)
+        });
+        Cow::Owned(ByModel::of(each))
     }
 
     fn marks(&self) -> Box<dyn Iterator<Item = u64> + '_> {

@@ -1,5 +1,5 @@
 use quarterdeck::model::event::payload::Progress;
-use quarterdeck::model::fact::Action;
+use quarterdeck::model::fact::{Action, Clock};
 use quarterdeck::model::status::StatusWord;
 
 use crate::*;
@@ -14,6 +14,26 @@ fn sources_that_disagree_are_both_kept_and_the_more_trusted_is_believed() {
     assert_eq!(step.status.word(), StatusWord::Paused);
     let dissent: Vec<_> = step.dissent().map(|claim| (claim.source, claim.status.word())).collect();
     assert_eq!(dissent, [(CLAUDE, StatusWord::Running)]);
+}
+
+#[test]
+fn the_end_that_a_source_tells_counts_only_while_that_source_is_believed() {
+    let mut model = world();
+    let ended = |millis| NodeFact::Clock(Clock::Ended, at(millis));
+    let end = |model: &Model| node(model, &thing("t")).clocks.ended;
+    tell(&mut model, CLAUDE, 9, thing("t"), is("running"));
+    tell(&mut model, PLAIN, 5, thing("t"), is("done"));
+    note(&mut model, PLAIN, thing("t"), ended(5));
+    assert_eq!((word(&model, &thing("t")), end(&model)), (StatusWord::Running, None), "it still works");
+    tell(&mut model, CLAUDE, 12, thing("t"), is("done"));
+    note(&mut model, PLAIN, thing("t"), ended(6));
+    assert_eq!(end(&model), Some(at(12)), "who is believed knows when");
+    note(&mut model, CLAUDE, thing("t"), ended(11));
+    assert_eq!(end(&model), Some(at(11)));
+    let nobody = NodeKey::Foreign(CLAUDE, "u".into());
+    note(&mut model, CLAUDE, nobody.clone(), is("done"));
+    note(&mut model, PLAIN, nobody.clone(), ended(7));
+    assert_eq!(node(&model, &nobody).clocks.ended, Some(at(7)), "who is believed does not say when");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use quarterdeck::model::usage::{Count, Spend, Tokens, Usd};
 use quarterdeck::monitor::app::effect::{Effect, News, PastEntry};
 
-use super::deck::{Deck, ago, fleet};
+use super::deck::{Deck, ago, delegation, fleet, step};
+use super::lists::switched;
 
 fn spend(dollars: f64) -> Spend {
     Spend::message(Tokens::default().with(Count::Input, 1234), Some(Usd::from_dollars(dollars)))
@@ -110,6 +111,41 @@ fn a_node_is_written_with_all_below_it() {
     assert_eq!(name, "del-audit.csv");
     assert_eq!(text.lines().count(), 6);
     assert!(text.contains("\r\ndel-audit/st-1,del-audit,subtask,Delete orphaned modules,done,"), "{text}");
+}
+
+#[test]
+fn what_a_row_spent_itself_can_be_added_up_and_is_all_of_it() {
+    let mut deck = Deck::of([
+        delegation("del-a"),
+        step("del-a", "st-1").spent(40, 0.1),
+        step("del-a", "st-2").spent(80, 0.25),
+    ]);
+    deck.press("x down enter");
+    let (_, text) = exported(&mut deck);
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    let column = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
+    let cells = |name: &str| -> Vec<&str> { rows[1..].iter().map(|row| row[column(name)]).collect() };
+    assert_eq!(cells("tokens"), ["120", "40", "80"], "with all below, as before");
+    assert_eq!(cells("own_tokens"), ["", "40", "80"]);
+    assert_eq!(cells("cost_usd"), ["0.350000", "0.100000", "0.250000"]);
+    assert_eq!(cells("own_cost_usd"), ["", "0.100000", "0.250000"]);
+    assert_eq!(cells("own_cost_basis"), ["", "whole", "whole"]);
+}
+
+#[test]
+fn a_row_names_every_model_that_was_paid_for() {
+    let used = switched("haiku-5");
+    let mut deck = Deck::of([
+        step("del-a", "st-1").by("claude", "haiku-5").and(used("haiku-5", 20, 0.1)),
+        step("del-a", "st-2")
+            .by("claude", "haiku-5")
+            .and(used("haiku-5", 21, 0.1))
+            .and(used("opus-5", 9, 1.0)),
+    ]);
+    deck.press("x down enter");
+    let (_, text) = exported(&mut deck);
+    assert!(text.contains(",claude,haiku-5,"), "{text}");
+    assert!(text.contains(",claude,opus-5 + haiku-5,"), "the dearest first: {text}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use quarterdeck::model::fact::{About, Clock, Description, Fact, NodeFact, UsageReport};
 use quarterdeck::model::status::StatusWord;
-use quarterdeck::model::usage::{Count, Tokens};
+use quarterdeck::model::usage::{Count, Tokens, Usd};
 use quarterdeck::monitor::app::effect::Effect;
 use quarterdeck::monitor::app::overview::{Overview, success};
 use quarterdeck::monitor::app::ui::{Agents, Project, View};
@@ -35,6 +35,44 @@ fn the_overview_counts_today_and_nothing_else() {
     assert_eq!((claude.runs, claude.done, claude.failed), (4, 2, 1));
     assert_eq!(success(claude.done, claude.failed), Some(66));
     assert_eq!(success(0, 0), None, "nothing ended: no rate");
+}
+
+/// A session that did nearly everything on one model, and ended on another.
+pub fn switched(model: &str) -> impl Fn(&str, u64, f64) -> NodeFact + use<> {
+    let last = model.to_owned();
+    move |model: &str, tokens, dollars| {
+        NodeFact::Used(Box::new(UsageReport {
+            id: Some(format!("{last} {model} {tokens}").into()),
+            model: Some(model.into()),
+            tokens: Tokens::default().with(Count::Input, tokens),
+            cost: Some(Usd::from_dollars(dollars)),
+            ..UsageReport::default()
+        }))
+    }
+}
+
+#[test]
+fn what_was_spent_is_of_the_model_that_each_message_ran_on() {
+    let used = switched("haiku-5");
+    let deck = Deck::of([delegation("del-a").is("running").took(100, 0), {
+        let step = step("del-a", "st-1").by("claude", "haiku-5").is("done").took(100, 90);
+        step.and(used("opus-5", 1_300_000, 10.0)).and(used("haiku-5", 20, 0.0))
+    }]);
+    let sums = Overview::of(&deck.app.model, now());
+    let shares: Vec<(Option<&str>, usize, u64, String)> = sums
+        .by_model
+        .iter()
+        .map(|share| {
+            let spend = &share.spend;
+            (share.name.as_deref(), share.runs, spend.tokens().total(), measure::cost(spend))
+        })
+        .collect();
+    let cost = |text: &str| text.to_owned();
+    assert_eq!(
+        shares,
+        [(Some("opus-5"), 1, 1_300_000, cost("$10.00")), (Some("haiku-5"), 1, 20, cost("$0.00"))]
+    );
+    assert_eq!(measure::cost(&sums.by_agent[0].spend), "$10.00", "one agent did all of it");
 }
 
 #[test]

@@ -110,7 +110,7 @@ fn a_broken_or_foreign_index_is_read_over() {
     };
     let reader = [b"claude".as_slice(), &[u8::try_from(VERSION).unwrap()]].concat();
     let foreign = [
-        with(b"trails 5", b"trails 4"),
+        with(b"trails 6", b"trails 5"),
         with(b"claude", b"cloude"),
         with(&reader, b"claude\x7f"),
         with(b" all", b" few"),

@@ -9,11 +9,16 @@
 
 mod checked;
 mod claude;
+mod commands;
+mod folders;
 mod follow;
+mod forks;
 mod index;
 #[cfg(target_os = "linux")]
 mod large;
 mod priced;
 mod props;
+mod said;
 mod sealed;
+mod searches;
 mod world;

@@ -23,9 +23,10 @@ fn a_projects_price_goes_over_the_users_and_the_users_over_the_built_in_one() {
     let folder: String = project.to_str().unwrap().chars().map(letter).collect();
     home.write(format!("projects/{folder}/abab0001.jsonl"), line.as_bytes());
     fs::create_dir_all(&project).unwrap();
-    let cost = || {
+    let cost_with = |more: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_quarterdeck"))
             .args(["status", "--json"])
+            .args(more)
             .current_dir(&project)
             .env_clear()
             .env("HOME", home.folder.path())
@@ -37,9 +38,11 @@ fn a_projects_price_goes_over_the_users_and_the_users_over_the_built_in_one() {
         let cost = session["cost"]["own"].as_f64().unwrap_or_else(|| panic!("{session:#}"));
         format!("${cost:.2}")
     };
+    let cost = || cost_with(&[]);
     assert_eq!(cost(), "$4.00");
     write(".config/quarterdeck/prices.toml", 7);
     assert_eq!(cost(), "$7.00");
     write("shop/.quarterdeck/prices.toml", 9);
     assert_eq!(cost(), "$9.00");
+    assert_eq!(cost_with(&["--all"]), "$9.00", "the same session costs the same among all projects");
 }

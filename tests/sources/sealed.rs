@@ -43,7 +43,10 @@ fn booked(model: &Model) -> BTreeMap<String, String> {
     let seen = |node: &Node| {
         let mut messages: Vec<String> = node.messages().iter().map(|spent| format!("{spent:?}")).collect();
         messages.sort();
-        format!("{:?} {:?} {messages:#?}", node.own_spend(), node.subtree_spend())
+        let by_model = node.own_by_model();
+        let mut models: Vec<String> = by_model.iter().map(|sum| format!("{sum:?}")).collect();
+        models.sort();
+        format!("{:?} {:?} {models:?} {messages:#?}", node.own_spend(), node.subtree_spend())
     };
     model.nodes().map(|(ix, node)| (model.name_of(ix), seen(node))).collect()
 }
@@ -109,6 +112,22 @@ fn other_prices_are_in_force_at_once_and_what_was_kept_is_kept_anew() {
     without_index(&home);
     assert_eq!(booked(&dearer(&home).model), warm, "as without an index");
     assert_eq!(booked(&home.follow().model), booked(&before.model));
+}
+
+#[test]
+fn what_was_spent_on_each_model_is_known_without_looking_at_the_messages() {
+    let home = Home::empty();
+    let lines = line(0) + &line(1) + &line(2).replace("claude-opus-5-5", "claude-haiku-5-5");
+    home.write("projects/-srv-shop/m.jsonl", lines.as_bytes());
+    let by_model = |model: &Model| -> Vec<(String, u64)> {
+        let node = model.nodes().next().unwrap().1;
+        let sums = node.own_by_model();
+        sums.iter().map(|(name, spend)| (name.unwrap().to_string(), spend.tokens().total())).collect()
+    };
+    let first = by_model(&home.follow().model);
+    assert_eq!(first, [("claude-opus-5-5".to_owned(), 6), ("claude-haiku-5-5".to_owned(), 6)]);
+    assert_eq!(told(&home), (0, 3), "all are under a seal");
+    assert_eq!(by_model(&home.follow().model), first);
 }
 
 /// A message of a world with few of them.

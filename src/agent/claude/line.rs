@@ -46,6 +46,8 @@ pub struct Record<'a> {
     pub is_meta: bool,
     pub is_compact_summary: bool,
     pub is_api_error_message: bool,
+    /// Whether it says that it was copied from another session.
+    pub is_copy: bool,
     pub message: Option<Message<'a>>,
     pub tool_use_result: Option<Raw<'a>>,
 }
@@ -124,6 +126,7 @@ pub struct Usage {
     cache_creation_input_tokens: Option<u64>,
     cache_creation: Option<CacheCreation>,
     output_tokens_details: Option<OutputDetails>,
+    server_tool_use: Option<ServerTools>,
     #[serde(deserialize_with = "fast")]
     speed: bool,
 }
@@ -144,6 +147,13 @@ struct CacheCreation {
 #[serde(default)]
 struct OutputDetails {
     thinking_tokens: Option<u64>,
+}
+
+/// What the provider did for it.
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+struct ServerTools {
+    web_search_requests: Option<u64>,
 }
 
 impl Usage {
@@ -171,6 +181,11 @@ impl Usage {
     /// Returns whether it was answered in the fast mode.
     pub fn is_fast(&self) -> bool {
         self.speed
+    }
+
+    /// Returns how often the web was searched for it.
+    pub fn searches(&self) -> u64 {
+        self.server_tool_use.as_ref().and_then(|tools| tools.web_search_requests).unwrap_or(0)
     }
 
     /// Returns how much of what was written to the cache is kept for an hour.
@@ -216,6 +231,10 @@ impl<'a> Record<'a> {
             b"isMeta" => self.is_meta = value.raw()?.is_true(),
             b"isCompactSummary" => self.is_compact_summary = value.raw()?.is_true(),
             b"isApiErrorMessage" => self.is_api_error_message = value.raw()?.is_true(),
+            b"forkedFrom" => {
+                self.is_copy = value.is_object();
+                value.raw()?;
+            }
             b"message" => Message::read(value, &mut self.message)?,
             b"toolUseResult" => self.tool_use_result = Some(value.raw()?),
             _ => drop(value.raw()?),
@@ -338,6 +357,7 @@ impl Usage {
                 b"cache_creation_input_tokens" => usage.cache_creation_input_tokens = value.count()?,
                 b"cache_creation" => CacheCreation::read(value, &mut usage.cache_creation)?,
                 b"output_tokens_details" => OutputDetails::read(value, &mut usage.output_tokens_details)?,
+                b"server_tool_use" => ServerTools::read(value, &mut usage.server_tool_use)?,
                 b"speed" => usage.speed = value.text()?.as_deref() == Some("fast"),
                 _ => drop(value.raw()?),
             }
@@ -368,6 +388,20 @@ impl OutputDetails {
         from.members(|name, value| {
             match name {
                 b"thinking_tokens" => details.thinking_tokens = value.count()?,
+                _ => drop(value.raw()?),
+            }
+            Some(())
+        })
+    }
+}
+
+impl ServerTools {
+    fn read(from: &mut Skim<'_>, to: &mut Option<Self>) -> Option<()> {
+        *to = from.is_object().then(Self::default);
+        let Some(tools) = to else { return from.raw().map(drop) };
+        from.members(|name, value| {
+            match name {
+                b"web_search_requests" => tools.web_search_requests = value.count()?,
                 _ => drop(value.raw()?),
             }
             Some(())

@@ -14,12 +14,12 @@ use super::chains::Chains;
 use super::doing::Doing;
 use super::line::{Block, Content, Message, Record, is_noise, moment};
 use super::note::Note;
-use super::short::{call, cut, title};
+use super::short::{call, cut, title, typed};
 use super::spawns::{Spawns, status};
 use crate::agent::lines::Line;
 use crate::agent::skim::Raw;
 use crate::agent::trail::{Beside, Lasts, Process, RECENT, Said, Trail, patience, rank};
-use crate::model::fact::{Action, Clock, Description, NodeFact, UsageReport};
+use crate::model::fact::{Action, Clock, Description, NodeFact, Sent, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::key::{Keys, NodeKey};
 use crate::model::name::Name;
@@ -34,6 +34,11 @@ const SUMMARY: usize = 2_000;
 const WHY: usize = 400;
 /// Stands for the model where the tool itself wrote the answer.
 const SYNTHETIC: &str = "<synthetic>";
+
+/// What begins so was put in and begins no turn: a command, what it or the shell answered, a note to remember. What a
+/// command gives the model shows by what follows; most give it nothing.
+const ASIDE: [&str; 6] =
+    ["<command-", "<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<user-memory-input>"];
 
 /// Whose transcript it is, as its path says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +84,8 @@ struct State {
     #[serde(skip_serializing_if = "Option::is_none")]
     requested: Option<Name>,
     turn: Turn,
+    /// Whether the last that was put in is a command: what the model was given for it, if anything, follows.
+    is_command: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     first: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,8 +98,9 @@ struct State {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Turn {
-    #[default]
     Open,
+    /// None is open. There is none at first: many commands begin none.
+    #[default]
     Over,
     Failed(String),
     Interrupted,
@@ -126,16 +134,17 @@ impl Reader {
         if self.state.session.is_none() {
             self.state.session = record.session_id.and_then(Raw::text).map(Into::into);
         }
-        if std::mem::replace(&mut self.state.is_seen, true) {
-            return;
-        }
-        self.state.first = at.map(Stamp::millis);
-        let kind = if self.is_session() { NodeKind::Session } else { NodeKind::Agent };
-        say.push(Said::of(at, self.keys(), NodeFact::Seen(kind)));
-        if let Some(at) = at {
+        // Of a session that was branched off, what was copied was said before it began.
+        if let Some(at) = at.filter(|_| self.state.first.is_none() && !record.is_copy) {
+            self.state.first = Some(at.millis());
             say.push(Said::of(None, self.keys(), NodeFact::Clock(Clock::Created, at)));
             say.push(Said::of(None, self.keys(), NodeFact::Clock(Clock::Started, at)));
         }
+        if std::mem::replace(&mut self.state.is_seen, true) {
+            return;
+        }
+        let kind = if self.is_session() { NodeKind::Session } else { NodeKind::Agent };
+        say.push(Said::of(at, self.keys(), NodeFact::Seen(kind)));
         self.describe(
             Description {
                 agent: self.is_session().then(|| TOOL.into()),
@@ -159,38 +168,55 @@ impl Reader {
                 let blocks = blocks.as_slice();
                 for block in blocks.iter().filter(|block| *block.kind == *b"tool_result") {
                     self.state.turn = Turn::Open;
-                    self.state.spawns.answer(block, record.tool_use_result, at, say);
+                    if !record.is_copy {
+                        self.state.spawns.answer(block, record.tool_use_result, at, say);
+                    }
                 }
                 blocks.iter().filter_map(|block| block.text.as_deref()).collect()
             }
         };
         if record.is_meta || record.is_compact_summary {
+            if record.is_meta && texts.iter().any(|text| is_given(text)) {
+                self.given();
+            }
             return;
         }
         // That it is a sign of life, whatever it says, is concluded of the last moment.
         for text in texts {
-            self.prompt(text, at, say);
+            self.prompt(record, text, at, say);
         }
     }
 
-    fn prompt(&mut self, text: &str, at: Option<Stamp>, say: &mut Vec<Said>) {
-        let start = text.trim_start();
+    /// Notes that the model was given what stands for a command: now it works, and that is what the session is about.
+    fn given(&mut self) {
+        if std::mem::take(&mut self.state.is_command) {
+            self.state.turn = Turn::Open;
+            self.state.is_titled = true;
+        }
+    }
+
+    fn prompt(&mut self, record: &Record<'_>, text: &str, at: Option<Stamp>, say: &mut Vec<Said>) {
+        let start = typed(text);
+        self.state.is_command = start.starts_with("<command-");
         if start.starts_with("<task-notification>") {
-            self.state.spawns.notified(text, at, say);
+            if !record.is_copy {
+                self.state.spawns.notified(text, at, say);
+            }
             self.state.turn = Turn::Open;
         } else if start.starts_with("[Request interrupted by user") {
             self.state.turn = Turn::Interrupted;
-        } else if !(start.starts_with("<command-") || start.starts_with("<local-command-")) {
-            // What a command starts shows by the answer; many start nothing.
+        } else if !ASIDE.iter().any(|aside| start.starts_with(aside)) {
             self.state.turn = Turn::Open;
         }
         self.entitle(text, say);
+        // A copy says what it is about only until it goes its own way.
+        self.state.is_titled &= !record.is_copy;
     }
 
     /// Takes a title from the first prompt that somebody typed; till then from a command.
     fn entitle(&mut self, text: &str, say: &mut Vec<Said>) {
         let Some(title) = title(text).filter(|_| !self.state.is_titled) else { return };
-        self.state.is_titled = !text.trim_start().starts_with('<');
+        self.state.is_titled = !typed(text).starts_with('<');
         if self.is_session() {
             self.describe(Description { title: Some(title), ..Description::default() }, say);
         } else {
@@ -219,7 +245,8 @@ impl Reader {
         let is_session = self.is_session();
         let Self { state, key, doing, .. } = self;
         let under = is_session.then_some(&*key);
-        for block in blocks.iter().filter(|block| *block.kind == *b"tool_use") {
+        // Agents stay with the conversation that started them.
+        for block in blocks.iter().filter(|block| *block.kind == *b"tool_use" && !record.is_copy) {
             state.spawns.call(block, under, at, say);
             doing.take(block);
         }
@@ -318,17 +345,18 @@ impl Trail for Reader {
             return;
         }
         let at = record.at();
-        let is_copy = at.zip(self.state.begun).is_some_and(|(at, begun)| at.millis() < begun);
-        if is_copy {
+        let is_older = at.zip(self.state.begun).is_some_and(|(at, begun)| at.millis() < begun);
+        if is_older && !record.is_copy {
             return self.copied(&record, say);
         }
-        if let Own::Helper(_) = self.own {
+        let is_aside = record.is_sidechain && self.is_session();
+        if matches!(self.own, Own::Helper(_)) || (is_aside && record.is_copy) {
             if let Some(message) = record.message.as_ref().filter(|_| *record.kind == *b"assistant") {
                 say.extend(used(self.keys(), &record, message, None, at));
             }
             return;
         }
-        if record.is_sidechain && self.is_session() {
+        if is_aside {
             return self.side_chain(&record, at, say);
         }
         match (&*record.kind, &record.message) {
@@ -452,9 +480,17 @@ fn used(
         tokens: usage.tokens(),
         hour_cache: usage.hour_cache(),
         is_fast: usage.is_fast(),
+        searches: usage.searches(),
+        sent: if record.is_copy { Sent::Elsewhere } else { Sent::Unknown },
         ..UsageReport::default()
     };
     Some(Said::of(at, keys, NodeFact::Used(Box::new(report))))
+}
+
+/// Returns whether what nobody typed was given to the model to act on: not the tool's own remark about a command.
+fn is_given(text: &str) -> bool {
+    let text = typed(text);
+    !text.is_empty() && !["<local-command-", "Caveat: "].iter().any(|remark| text.starts_with(remark))
 }
 
 fn active(block: &Block<'_>) -> NodeFact {

@@ -22,8 +22,7 @@ const TELLING: [&str; 14] = [
     "prompt",
 ];
 /// Prompts that nobody typed begin so.
-const NOT_TYPED: [&str; 9] = [
-    "<command-message>",
+const NOT_TYPED: [&str; 8] = [
     "<local-command-",
     "<system-reminder>",
     "<task-notification>",
@@ -61,14 +60,32 @@ pub fn target(input: Option<Raw<'_>>) -> String {
 
 /// Returns the title that a prompt gives its session; `None` where nobody typed it.
 pub fn title(prompt: &str) -> Option<String> {
-    let prompt = prompt.trim_start();
-    if let Some(rest) = prompt.strip_prefix("<command-name>") {
-        return rest.split('<').next().map(|name| first_line(name, TITLE)).filter(|name| !name.is_empty());
+    let prompt = typed(prompt);
+    if prompt.starts_with("<command-") {
+        return command(prompt);
     }
     if NOT_TYPED.iter().any(|start| prompt.starts_with(start)) {
         return None;
     }
     Some(first_line(prompt, TITLE)).filter(|title| !title.is_empty())
+}
+
+/// Returns a prompt without what the tool reminds the model of before it.
+pub fn typed(prompt: &str) -> &str {
+    let mut rest = prompt.trim_start();
+    while let Some(inner) = rest.strip_prefix("<system-reminder>") {
+        let Some((_, after)) = inner.split_once("</system-reminder>") else { return rest };
+        rest = after.trim_start();
+    }
+    rest
+}
+
+/// Returns a command as it was typed: its parts stand in either order.
+fn command(prompt: &str) -> Option<String> {
+    let name = between(prompt, "command-name").filter(|name| !name.is_empty())?;
+    let slash = if name.starts_with('/') { "" } else { "/" };
+    let words = between(prompt, "command-args").unwrap_or_default();
+    Some(first_line(&format!("{slash}{name} {words}"), TITLE))
 }
 
 /// Returns the first line that is not empty, cut where it is too long.

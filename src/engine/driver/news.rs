@@ -190,6 +190,7 @@ impl Teller<'_> {
             tokens: usage.tokens,
             hour_cache: usage.hour_cache,
             is_fast: usage.is_fast,
+            searches: usage.searches,
             ..UsageReport::default()
         };
         let cost = self.prices.cost(&report);

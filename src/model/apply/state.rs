@@ -213,6 +213,9 @@ impl Model {
     }
 
     pub(super) fn set_clock(&mut self, ix: NodeIx, clock: Clock, at: Stamp, told: Told, delta: &mut Delta) {
+        if clock == Clock::Ended && !self.may_end(ix, told) {
+            return;
+        }
         let is_own = self.kind_of(told.by).is_agents_own();
         let Some(node) = self.nodes.get_mut(ix) else { return };
         let dates = is_own && matches!(clock, Clock::Created | Clock::Started);
@@ -233,6 +236,15 @@ impl Model {
         let Some(told) = self.get(ix).map(|node| node.status.as_told()) else { return };
         self.set_status(ix, told, delta);
         self.set_alarm(ix);
+    }
+
+    /// Returns whether a source may say when a node ended: who is believed may, and others where that one knows only that
+    /// it did.
+    fn may_end(&self, ix: NodeIx, told: Told) -> bool {
+        let Some(node) = self.get(ix) else { return false };
+        self.best_claim(node).is_none_or(|believed| {
+            believed.source == told.by || (believed.status.is_ended() && node.clocks.ended.is_none())
+        })
     }
 }
 

@@ -38,7 +38,7 @@ pub struct Overview {
     pub running: Vec<NodeIx>,
 }
 
-/// What one agent, or one model, did today.
+/// What one agent, or one model, did today. A run that used two models is one of each.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Share {
     /// `None` where nobody told which.
@@ -74,8 +74,9 @@ impl Overview {
                 sum.rated += 1;
             }
             if is_new && is_run(node) {
-                add(&mut agents, node.agent.as_deref(), node);
-                add(&mut models, node.model.best().map(|name| &**name), node);
+                let agent = node.agent.as_deref().map(clean);
+                add(&mut agents, agent, node, &node.own_spend());
+                add_by_model(&mut models, node);
             }
             let asks = node.more().is_some_and(|more| !more.questions.is_empty());
             if node.status.word() == StatusWord::Running && is_run(node) && !asks {
@@ -181,7 +182,22 @@ fn is_today(at: Stamp, now: Stamp) -> bool {
     at.millis().div_euclid(DAY) == now.millis().div_euclid(DAY)
 }
 
-fn add<'n>(shares: &mut HashMap<Option<&'n str>, Share>, name: Option<&'n str>, node: &'n Node) {
+/// What was spent is of the model that each message ran on. The run itself is counted with every model that it used.
+fn add_by_model(shares: &mut HashMap<Option<String>, Share>, node: &Node) {
+    let by_model = node.own_by_model();
+    for (model, spend) in by_model.iter() {
+        add(shares, model.map(|name| clean(name)), node, spend);
+    }
+    if by_model.iter().len() == 0 {
+        add(shares, node.model.best().map(|name| clean(name)), node, &Spend::default());
+    }
+}
+
+fn clean(name: &str) -> String {
+    crate::model::text::line(name).into_string()
+}
+
+fn add(shares: &mut HashMap<Option<String>, Share>, name: Option<String>, node: &Node, spend: &Spend) {
     let share = shares.entry(name).or_default();
     share.runs += node.attempts.len().max(1);
     // Every attempt but the last one failed: otherwise there were no next one.
@@ -193,14 +209,12 @@ fn add<'n>(shares: &mut HashMap<Option<&'n str>, Share>, name: Option<&'n str>, 
             How::Neither => {}
         }
     }
-    share.spend.add(&node.own_spend());
+    share.spend.add(spend);
 }
 
 /// The dearest first, then those with the most tokens, then by name: so rows move only when that changes.
-fn sorted(shares: HashMap<Option<&str>, Share>) -> Vec<Share> {
-    let clean = |name: &str| crate::model::text::line(name).into_string();
-    let mut list: Vec<Share> =
-        shares.into_iter().map(|(name, share)| Share { name: name.map(clean), ..share }).collect();
+fn sorted(shares: HashMap<Option<String>, Share>) -> Vec<Share> {
+    let mut list: Vec<Share> = shares.into_iter().map(|(name, share)| Share { name, ..share }).collect();
     let weight = |share: &Share| (share.spend.cost, share.spend.tokens().total());
     list.sort_by(|one, other| weight(other).cmp(&weight(one)).then_with(|| one.name.cmp(&other.name)));
     list

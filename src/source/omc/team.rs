@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::model::event::payload::Progress;
 use crate::model::fact::{Clock, Description, NodeFact};
 use crate::model::handoff::{Handoff, Outcome};
 use crate::model::key::{NodeKey, STEP_MARK};
@@ -60,6 +61,13 @@ fn tell_team(pages: &Pages, team: &str, key: &NodeKey, sheet: &mut Sheet) {
         (None, None) => (by_tasks(pages, team).into(), None),
     };
     leaf.status(Field::Delegation, word, why);
+    let words = task_words(pages, team);
+    if !words.is_empty() {
+        // Its workers are below it too, and are no part of what is to be done.
+        let done = words.iter().filter(|word| *word == "completed").count();
+        let [current, total] = [done, words.len()].map(|count| u64::try_from(count).ok());
+        leaf.say(NodeFact::Progressed(Progress { current, total, percent: None }));
+    }
     if let Some(log) = pages.log(&format!("{team}/events.jsonl")) {
         for (nth, event) in log.numbered() {
             let parts = [
@@ -75,10 +83,15 @@ fn tell_team(pages: &Pages, team: &str, key: &NodeKey, sheet: &mut Sheet) {
     }
 }
 
+/// Returns the states of a team's tasks, as the tool calls them.
+fn task_words(pages: &Pages, team: &str) -> Vec<String> {
+    let tasks = pages.objects(&format!("{team}/tasks/task-"), ".json");
+    tasks.filter_map(|(_, task)| task.text(&["status"])).collect()
+}
+
 /// Without a phase the tasks tell: the rows, not the counters.
 fn by_tasks(pages: &Pages, team: &str) -> &'static str {
-    let words = pages.objects(&format!("{team}/tasks/task-"), ".json");
-    let words: Vec<String> = words.filter_map(|(_, task)| task.text(&["status"])).collect();
+    let words = task_words(pages, team);
     let all = |wanted: &[&str]| !words.is_empty() && words.iter().all(|word| wanted.contains(&word.as_str()));
     if all(&["completed"]) {
         "completed"

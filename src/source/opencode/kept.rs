@@ -17,7 +17,7 @@ use crate::source::trails::index::Place;
 use crate::source::trails::pack::{Texts, Unpacker};
 
 /// The version of what is kept: it grows when the same rows say something else.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Up to where messages were told.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

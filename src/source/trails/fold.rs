@@ -104,6 +104,9 @@ pub struct Used {
     /// Whether it is a whole session's.
     is_total: bool,
     is_fast: bool,
+    searches: u64,
+    /// Whether its file says that it is a copy of another's.
+    pub is_copy: bool,
     /// What its file says that it cost.
     cost: Option<i64>,
 }
@@ -348,6 +351,8 @@ impl Used {
             model: report.model,
             hour_cache: report.hour_cache,
             is_fast: report.is_fast,
+            searches: report.searches,
+            is_copy: report.sent == Sent::Elsewhere,
         }
     }
 
@@ -367,6 +372,8 @@ impl Used {
         self.hour_cache = self.hour_cache.max(later.hour_cache);
         self.is_total &= later.is_total;
         self.is_fast |= later.is_fast;
+        self.searches = self.searches.max(later.searches);
+        self.is_copy &= later.is_copy;
         self.cost = self.cost.max(later.cost);
     }
 
@@ -384,9 +391,10 @@ impl Used {
             tokens,
             hour_cache: self.hour_cache,
             is_fast: self.is_fast,
+            searches: self.searches,
             cost: self.cost.map(Usd),
             by_table: false,
-            sent: Sent::Unknown,
+            sent: if self.is_copy { Sent::Elsewhere } else { Sent::Unknown },
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::agent::trail::Process;
 use crate::model::time::Stamp;
 
 /// The form of the index itself.
-const FORM: &[u8] = b"quarterdeck trails 5\n";
+const FORM: &[u8] = b"quarterdeck trails 6\n";
 /// So much of an index is written at once.
 const AT_ONCE: usize = 64 * 1024;
 /// How many bytes its checksum has.

@@ -114,6 +114,10 @@ impl<T: Tool> Trails<T> {
         for top in tops.iter().filter(|top| !self.walk.knows(top) && top.is_dir()).collect::<Vec<_>>() {
             self.look_into(top);
         }
+        // Perhaps they can be looked into by now.
+        for folder in self.walk.closed().map(|(folder, _)| folder.clone()).collect::<Vec<_>>() {
+            self.look_into(&folder);
+        }
         for found in self.walk.changed(&self.tool) {
             self.take_in(found);
         }

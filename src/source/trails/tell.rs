@@ -22,9 +22,9 @@ pub struct Teller {
     source: SourceId,
     kind: SourceKind,
     pub pricer: Pricer,
-    /// The number of the file that has each message, by the mark of its id: small, since there are very many. Who is
-    /// told of a repeat depends on it, and never what is paid.
-    owners: HashMap<u64, u32>,
+    /// Who has each message, by the mark of its id: small, since there are very many. Who is told of a repeat depends
+    /// on it, and never what is paid.
+    owners: HashMap<u64, Holder>,
     /// Messages that only one file has, as the index knows: they are in no table until somebody else tells one.
     apart: Vec<(Owner, Packed)>,
     /// The numbers of files that have a message which another has too.
@@ -55,6 +55,27 @@ pub struct Owner {
     pub born: Option<i64>,
     /// Decides among files that came to be at once, or nobody knows when: any order, but always the same.
     pub order: u64,
+}
+
+/// Which file has a message, and whether that file says that it is a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Holder(u32);
+
+impl Holder {
+    const COPY: u32 = 1 << 31;
+
+    fn of(owner: Owner, is_copy: bool) -> Self {
+        let file = u32::try_from(owner.file).unwrap_or(u32::MAX) & !Self::COPY;
+        Self(if is_copy { file | Self::COPY } else { file })
+    }
+
+    fn file(self) -> usize {
+        usize::try_from(self.0 & !Self::COPY).unwrap_or(usize::MAX)
+    }
+
+    fn is_copy(self) -> bool {
+        self.0 & Self::COPY != 0
+    }
 }
 
 impl Teller {
@@ -178,12 +199,13 @@ impl Teller {
 
     /// Notes that a file has these messages; returns whether nobody else has one of them.
     fn enter(&mut self, owner: Owner, messages: &Packed) -> bool {
-        let (file, mut is_alone) = (number_of(owner), true);
+        // What says that it is a copy is not packed.
+        let (holder, mut is_alone) = (Holder::of(owner, false), true);
         for mark in messages.marks() {
             match self.owners.entry(mark) {
-                Entry::Vacant(place) => drop(place.insert(file)),
+                Entry::Vacant(place) => drop(place.insert(holder)),
                 Entry::Occupied(known) => {
-                    self.shared.extend([owner.file, usize::try_from(*known.get()).unwrap_or(usize::MAX)]);
+                    self.shared.extend([owner.file, known.get().file()]);
                     is_alone = false;
                 }
             }
@@ -198,7 +220,7 @@ impl Teller {
         self.note(owner);
         for report in &mut reports {
             if let Some(id) = &report.id {
-                report.sent = self.sent(mark(id), owner);
+                report.sent = self.sent(mark(id), owner, report.sent == Sent::Elsewhere);
             }
         }
         NodeFact::UsedAll(reports)
@@ -224,25 +246,25 @@ impl Teller {
         }
     }
 
-    /// Returns whose a message is that another file told already: of the two files, the one that came to be later has a
-    /// copy.
-    fn sent(&mut self, mark: u64, by: Owner) -> Sent {
-        let file = number_of(by);
+    /// Returns whose a message is that another file told already: of the two files, the one that says so has a copy,
+    /// else the one that came to be later.
+    fn sent(&mut self, mark: u64, by: Owner, is_copy: bool) -> Sent {
+        let holder = Holder::of(by, is_copy);
         let known = match self.owners.entry(mark) {
             Entry::Vacant(place) => {
-                place.insert(file);
+                place.insert(holder);
                 return Sent::Unknown;
             }
             Entry::Occupied(known) => known.into_mut(),
         };
-        let before = usize::try_from(*known).ok().and_then(|known| *self.files.get(known)?);
+        let before = self.files.get(known.file()).copied().flatten();
         let Some(before) = before.filter(|before| before.file != by.file) else { return Sent::Unknown };
         self.shared.extend([before.file, by.file]);
-        let age = |owner: Owner| (owner.is_below, owner.born, owner.order);
-        if age(by) >= age(before) {
+        let age = |owner: Owner, holder: Holder| (holder.is_copy(), owner.is_below, owner.born, owner.order);
+        if age(by, holder) >= age(before, *known) {
             return Sent::Elsewhere;
         }
-        *known = file;
+        *known = holder;
         Sent::Here
     }
 
@@ -273,8 +295,4 @@ impl Teller {
         }
         (is_latest, this.is_end.then_some(this.ended))
     }
-}
-
-fn number_of(owner: Owner) -> u32 {
-    u32::try_from(owner.file).unwrap_or(u32::MAX)
 }

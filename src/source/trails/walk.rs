@@ -1,8 +1,9 @@
 //! Where a tool's files are: found by walking its folders once, then by looking only at folders that changed. What
 //! was in a folder when the index was written is in it still if its time is the same.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -10,8 +11,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hashbrown::HashMap;
 
+use super::folder::{self, Links, There, is_absent};
 use super::index::{Entry, Folder, Listed};
-use super::look::{Base, Look, stamped};
+use super::look::{Base, Look};
 use super::tool::{Sort, Tool};
 
 /// So many folders are watched at most: those in which something happened last. In the others nothing is expected,
@@ -27,7 +29,11 @@ const DEEPEST: usize = 8;
 /// The folders of a tool.
 #[derive(Debug, Default)]
 pub struct Walk {
+    /// Those that everything is below of.
+    tops: Vec<PathBuf>,
     folders: HashMap<OsString, Seen>,
+    /// Those that cannot be looked into, and why.
+    closed: BTreeMap<PathBuf, String>,
     /// Whether some are only taken to be as the index knows them.
     has_trusted: bool,
     /// Those of them that are still to be looked at, the next one last: once that has begun.
@@ -92,6 +98,7 @@ impl Walk {
     /// more if they must be fetched from a disk, and nearly all are as they were: see [`Walk::next_unchecked`].
     pub fn recall(&mut self, tool: &impl Tool, folders: Vec<Folder>) -> Recalled {
         let (tops, newest) = (tool.tops(), newest(&folders));
+        self.tops.clone_from(&tops);
         let lively = lively(&newest);
         let mut all = Recalled { found: Vec::new(), has_missed: false };
         let mut fates: Vec<Fate> = Vec::with_capacity(folders.len());
@@ -119,7 +126,7 @@ impl Walk {
                 continue;
             }
             let first = all.found.len();
-            let listed = if now.is_some() { self.look(tool, &path, &mut all.found) } else { None };
+            let listed = if is_there { self.look(tool, &path, &mut all.found) } else { None };
             all.has_missed |= !recognise(trails, all.found.get_mut(first..).unwrap_or_default());
             fates.push(listed.map_or(Fate::Gone, Fate::Listed));
         }
@@ -182,9 +189,14 @@ impl Walk {
     /// Returns all folders, each with the time at which it need not be listed again, and with none that can be where
     /// it must be.
     pub fn settled(&self) -> HashMap<&OsStr, Listed<'_>> {
-        let time = |seen: &Seen| if seen.is_settled { seen.modified } else { i64::MIN };
-        let listed = |seen: &Seen| Listed { modified: time(seen), ..Listed::unsettled() };
-        self.folders.iter().map(|(path, seen)| (path.as_os_str(), listed(seen))).collect()
+        // What cannot be looked into is looked for again by the next start: nothing of it is in the index.
+        let has_closed =
+            |path: &OsStr| self.closed.keys().any(|closed| above(closed.as_os_str()) == Some(path));
+        let listed = |path: &OsStr, seen: &Seen| {
+            let is_settled = seen.is_settled && !has_closed(path);
+            Listed { modified: if is_settled { seen.modified } else { i64::MIN }, ..Listed::unsettled() }
+        };
+        self.folders.iter().map(|(path, seen)| (path.as_os_str(), listed(path, seen))).collect()
     }
 
     /// Walks a folder and all below it; returns the trails in it.
@@ -242,16 +254,29 @@ impl Walk {
     /// Lists a folder: its trails go to `found`, the folders to look into are returned. `None`: it is gone.
     fn look(&mut self, tool: &impl Tool, folder: &Path, found: &mut Vec<Found>) -> Option<Vec<PathBuf>> {
         // The time before the list: what comes meanwhile is found by the next look.
-        let Some(modified) = self.modified(folder) else { return self.lost(folder) };
+        let modified = match self.there(folder) {
+            There::Since(modified) => modified,
+            There::Gone => return self.lost(folder),
+            There::Closed(error) => return self.shut(folder, &error),
+        };
         let first = found.len();
         let (below, is_settled) = if let Some(only) = tool.only(folder) {
             // As in a list: a link may lead anywhere.
-            let is_there = fs::symlink_metadata(&only).is_ok_and(|meta| meta.is_dir());
+            let is_there = match There::of(&only, Links::None) {
+                There::Since(_) => true,
+                There::Gone => false,
+                There::Closed(error) => return self.shut(folder, &error),
+            };
             (is_there.then_some(only).into_iter().collect(), is_past(modified))
         } else {
-            let Ok(listed) = list(tool, folder, found) else { return self.lost(folder) };
+            let listed = match list(tool, folder, &self.tops, found) {
+                Ok(listed) => listed,
+                Err(error) if is_absent(&error) => return self.lost(folder),
+                Err(error) => return self.shut(folder, &error),
+            };
             (listed.below, is_past(modified) && !listed.has_others)
         };
+        self.closed.remove(folder);
         let before = self.folders.get(folder.as_os_str()).map_or(i64::MIN, |seen| seen.newest);
         let seen = Seen { modified, is_settled, newest: before, is_trusted: false };
         if self.folders.insert(folder.into(), seen).is_none() {
@@ -264,14 +289,44 @@ impl Walk {
 
     fn lost(&mut self, folder: &Path) -> Option<Vec<PathBuf>> {
         self.folders.remove(folder.as_os_str());
+        self.closed.remove(folder);
         None
     }
 
-    /// Returns when a folder was last changed; `None`: it is gone. Only the first one may be a link.
+    /// Notes that a folder cannot be looked into.
+    fn shut(&mut self, folder: &Path, error: &io::Error) -> Option<Vec<PathBuf>> {
+        self.folders.remove(folder.as_os_str());
+        self.closed.insert(folder.to_owned(), folder::closed(folder, error));
+        None
+    }
+
+    /// Notes that a trail which was there is not found: perhaps because nobody may look into its folder any more.
+    pub fn missed(&mut self, trail: &Path) {
+        if let (Err(error), Some(folder)) = (fs::symlink_metadata(trail), trail.parent())
+            && !is_absent(&error)
+        {
+            self.shut(folder, &error);
+        }
+    }
+
+    /// Returns the folders that cannot be looked into, each with the reason.
+    pub fn closed(&self) -> impl ExactSizeIterator<Item = (&PathBuf, &String)> {
+        self.closed.iter()
+    }
+
+    /// Returns when a folder was last changed; `None`: it is gone, or cannot be looked at.
     fn modified(&self, folder: &Path) -> Option<i64> {
-        let is_below = above(folder.as_os_str()).is_some_and(|above| self.folders.contains_key(above));
-        let meta = if is_below { fs::symlink_metadata(folder) } else { fs::metadata(folder) };
-        meta.ok().filter(Metadata::is_dir).map(|meta| stamped(&meta).modified)
+        if let There::Since(modified) = self.there(folder) { Some(modified) } else { None }
+    }
+
+    fn there(&self, folder: &Path) -> There {
+        let is_top = |path: &OsStr| self.tops.iter().any(|top| top.as_os_str() == path);
+        let links = match above(folder.as_os_str()) {
+            _ if is_top(folder.as_os_str()) => Links::Any,
+            Some(above) if is_top(above) => Links::Out(&self.tops),
+            Some(_) | None => Links::None,
+        };
+        There::of(folder, links)
     }
 
     /// Notes when something happened in a folder, and so in those above it.
@@ -359,12 +414,17 @@ struct Content {
     has_others: bool,
 }
 
-fn list(tool: &impl Tool, folder: &Path, found: &mut Vec<Found>) -> io::Result<Content> {
+fn list(tool: &impl Tool, folder: &Path, tops: &[PathBuf], found: &mut Vec<Found>) -> io::Result<Content> {
     let mut listed = Content { below: Vec::new(), has_others: false };
+    let (mut links, is_top) = (Vec::new(), tops.iter().any(|top| top == folder));
     for entry in fs::read_dir(folder)?.flatten() {
-        // Links are not followed: they may lead anywhere, and round in circles.
         let Ok(kind) = entry.file_type() else { continue };
         let path = entry.path();
+        if kind.is_symlink() {
+            // Which of these are followed their look decides; others never are.
+            links.extend((is_top && tool.sort(&path, true) == Sort::Folder).then_some(path));
+            continue;
+        }
         match tool.sort(&path, kind.is_dir()) {
             Sort::Folder if kind.is_dir() => listed.below.push(path),
             Sort::Trail if kind.is_file() => {
@@ -374,7 +434,21 @@ fn list(tool: &impl Tool, folder: &Path, found: &mut Vec<Found>) -> io::Result<C
             Sort::Folder | Sort::Trail | Sort::Side(_) | Sort::Other => listed.has_others |= kind.is_dir(),
         }
     }
+    listed.below.extend(one_each(links));
     Ok(listed)
+}
+
+/// Returns of links that lead to the same place one, always the same; and those that lead nowhere.
+fn one_each(mut links: Vec<PathBuf>) -> Vec<PathBuf> {
+    links.sort();
+    let mut targets = Vec::new();
+    links.retain(|link| {
+        let target = folder::target(link).ok();
+        let is_new = target.is_none() || !targets.contains(&target);
+        targets.push(target);
+        is_new
+    });
+    links
 }
 
 fn is_past(modified: i64) -> bool {

@@ -58,6 +58,7 @@ impl Spent {
             tokens: most,
             hour_cache: used.hour_cache(),
             is_fast: used.is_fast(),
+            searches: used.searches(),
             ..Usage::default()
         })
     }

@@ -1,12 +1,14 @@
 //! What the messages of a node used, as bytes: their sum and the marks of their ids stand before them, so that a start
 //! tells them without looking at each.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::{COUNTS, Folded, Used};
+use crate::model::by_model::ByModel;
 use crate::model::fact::UsageReport;
 use crate::model::sealed::{Messages, mark};
 use crate::model::usage::{Spend, Usd};
@@ -24,14 +26,15 @@ const REST: usize = 32;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Packed {
     count: u32,
-    spend: Spend,
+    /// What they add up to, by the model that each ran on.
+    sums: ByModel,
     /// The marks, the ids, the rest.
     bytes: Bytes,
 }
 
 /// What is written of a node's messages.
 pub(super) enum Form {
-    /// Each for itself: one of them has no id, or stands for others.
+    /// Each for itself: one of them has no id, stands for others, or is most likely told by another file too.
     Plain(Vec<Used>),
     Sealed(Packed),
 }
@@ -39,21 +42,22 @@ pub(super) enum Form {
 /// Where messages stand among the bytes that were written.
 pub(super) struct Written {
     count: u32,
-    spend: Spend,
+    sums: ByModel,
     at: Range<usize>,
 }
 
 impl Written {
     /// Returns them, of the bytes that they were written to.
     pub(super) fn of(self, whole: &Bytes) -> Packed {
-        Packed { count: self.count, spend: self.spend, bytes: whole.slice(self.at) }
+        Packed { count: self.count, sums: self.sums, bytes: whole.slice(self.at) }
     }
 }
 
 /// Writes them; returns where they are if they can be told under a seal.
 pub(super) fn pack(node: &Folded, pricer: &mut Pricer, to: &mut Packer) -> Option<Written> {
     let count = u32::try_from(node.used.len()).ok();
-    let count = count.filter(|_| node.used.iter().all(|used| used.id.is_some() && !used.is_total));
+    let can_seal = |used: &Used| used.id.is_some() && !used.is_total && !used.is_copy;
+    let count = count.filter(|_| node.used.iter().all(can_seal));
     to.number(u64::from(count.is_some()));
     let Some(count) = count else {
         to.list(&node.used, |to, used| used.pack(to));
@@ -65,25 +69,29 @@ pub(super) fn pack(node: &Folded, pricer: &mut Pricer, to: &mut Packer) -> Optio
     }
     let room = node.used.len() * MARK;
     let text: usize = node.used.iter().map(|used| used.id.as_ref().map_or(0, |id| id.len() + LENGTH)).sum();
-    let (mut spend, mut parts) =
-        (Spend::default(), [room, text, node.used.len() * REST].map(Packer::with_room));
+    let (mut sums, mut parts) =
+        (ByModel::default(), [room, text, node.used.len() * REST].map(Packer::with_room));
     let [marks, ids, rest] = &mut parts;
     for used in &node.used {
         let report = pricer.report(used);
-        spend.add(&report.spend());
+        sums.add(report.model.as_ref(), &report.spend());
         let id = used.id.as_deref().unwrap_or_default();
         marks.bytes.extend_from_slice(&used.mark.to_le_bytes());
         ids.text(id);
         used.pack_rest(rest);
         rest.maybe(report.cost.filter(|_| report.by_table), |to, cost| to.signed(cost.0));
     }
-    spend.numbers().into_iter().for_each(|number| to.number(number));
+    to.number(sums.iter().len() as u64);
+    for (model, spend) in sums.iter() {
+        to.maybe(model, Packer::name);
+        spend.numbers().into_iter().for_each(|number| to.number(number));
+    }
     to.number((marks.bytes.len() + ids.bytes.len() + rest.bytes.len()) as u64);
     let begin = to.bytes.len();
     for part in parts {
         to.bytes.extend_from_slice(&part.bytes);
     }
-    Some(Written { count, spend, at: begin..to.bytes.len() })
+    Some(Written { count, sums, at: begin..to.bytes.len() })
 }
 
 /// Reads what was written; messages that can be told as they are stay packed. They are in `whole`.
@@ -97,13 +105,17 @@ pub(super) fn unpack(from: &mut Unpacker<'_>, whole: &Bytes) -> Option<Form> {
     if count == 0 {
         return Some(Form::Plain(Vec::new()));
     }
-    let mut numbers = [0; Spend::NUMBERS];
-    for number in &mut numbers {
-        *number = from.number()?;
-    }
+    let sums = ByModel::of(from.list(|from| {
+        let model = from.maybe(Unpacker::name)?;
+        let mut numbers = [0; Spend::NUMBERS];
+        for number in &mut numbers {
+            *number = from.number()?;
+        }
+        Some((model, Spend::of_numbers(numbers)?))
+    })?);
     let bytes = whole.slice_ref(from.bytes()?);
     let is_long_enough = usize::try_from(count).ok()?.checked_mul(MARK)? <= bytes.len();
-    is_long_enough.then_some(Form::Sealed(Packed { count, spend: Spend::of_numbers(numbers)?, bytes }))
+    is_long_enough.then_some(Form::Sealed(Packed { count, sums, bytes }))
 }
 
 impl Packed {
@@ -147,7 +159,11 @@ impl Messages for Packed {
     }
 
     fn spend(&self) -> Spend {
-        self.spend
+        self.sums.sum()
+    }
+
+    fn by_model(&self) -> Cow<'_, ByModel> {
+        Cow::Borrowed(&self.sums)
     }
 
     fn marks(&self) -> Box<dyn Iterator<Item = u64> + '_> {
@@ -184,13 +200,18 @@ impl Used {
 
     /// Writes everything but its id.
     fn pack_rest(&self, to: &mut Packer) {
-        let Self { id: _, mark: _, model, counts, hour_cache, is_total, is_fast, cost } = self;
+        let Self { id: _, mark: _, model, counts, hour_cache, is_total, is_fast, searches, is_copy, cost } =
+            self;
         to.maybe(model.as_ref(), Packer::name);
         // Which of them are told, then those.
         to.number(counts.iter().rev().fold(0, |told, count| told << 1 | u64::from(count.is_some())));
         counts.iter().flatten().for_each(|count| to.number(*count));
         to.number(*hour_cache);
-        to.number(u64::from(*is_total) | u64::from(*is_fast) << 1);
+        let marks = [*is_total, *is_fast, *is_copy, *searches > 0];
+        to.number(marks.into_iter().rev().fold(0, |marks, mark| marks << 1 | u64::from(mark)));
+        if *searches > 0 {
+            to.number(*searches);
+        }
         to.maybe(*cost, Packer::signed);
     }
 
@@ -201,7 +222,8 @@ impl Used {
             *count = Some(from.number()?);
         }
         let (hour_cache, marks) = (from.number()?, from.number()?);
-        let (is_total, is_fast) = (marks & 1 == 1, marks & 2 == 2);
+        let (is_total, is_fast, is_copy) = (marks & 1 == 1, marks & 2 == 2, marks & 4 == 4);
+        let searches = if marks & 8 == 8 { from.number()? } else { 0 };
         let cost = from.maybe(Unpacker::signed)?;
         Some(Self {
             mark: id.as_deref().map_or(0, mark),
@@ -211,6 +233,8 @@ impl Used {
             hour_cache,
             is_total,
             is_fast,
+            searches,
+            is_copy,
             cost,
         })
     }

@@ -285,6 +285,7 @@ mod tests {
             tokens: Tokens::default().with(Count::Output, number).with(Count::Input, 0),
             hour_cache: number,
             is_fast: number % 2 == 1,
+            searches: number % 3,
             ..UsageReport::default()
         };
         let plain = Outcome { summary: Some(text.into()), ..Outcome::default() };

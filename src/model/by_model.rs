@@ -1,0 +1,65 @@
+//! What was spent, by the model that each message ran on: counted from the messages when somebody asks, so that a node
+//! keeps nothing for it and no sum of it can go wrong.
+
+use super::name::Name;
+use super::node::Node;
+use super::text;
+use super::usage::Spend;
+
+/// What was spent on each of some models, in the order in which they were first used; `None` where no message said on
+/// which.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ByModel(Vec<(Option<Name>, Spend)>);
+
+impl ByModel {
+    /// Makes it of what was kept; each model is there once.
+    pub fn of(list: impl IntoIterator<Item = (Option<Name>, Spend)>) -> Self {
+        let mut sums = Self::default();
+        for (model, spend) in list {
+            sums.add(model.as_ref(), &spend);
+        }
+        sums.0.shrink_to_fit();
+        sums
+    }
+
+    /// Adds what was spent on a model.
+    pub fn add(&mut self, model: Option<&Name>, spend: &Spend) {
+        // Nearly every node has one model, and hardly any more than three.
+        match self.0.iter_mut().find(|(known, _)| known.as_ref() == model) {
+            Some((_, sum)) => sum.add(spend),
+            None => self.0.push((model.cloned(), *spend)),
+        }
+    }
+
+    /// Returns what was spent on each.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (Option<&Name>, &Spend)> {
+        self.0.iter().map(|(model, spend)| (model.as_ref(), spend))
+    }
+
+    /// Returns what was spent on all of them.
+    pub fn sum(&self) -> Spend {
+        let mut sum = Spend::default();
+        self.0.iter().for_each(|(_, spend)| sum.add(spend));
+        sum
+    }
+}
+
+impl Node {
+    /// Returns what this node itself spent on each model. A message that does not say on which it ran is of the node's.
+    pub fn own_by_model(&self) -> ByModel {
+        let own = self.model.best();
+        let mut sums = ByModel::default();
+        for sealed in &self.sealed {
+            for (model, spend) in sealed.0.by_model().iter() {
+                // A name as the model keeps it.
+                let model = model.map(|name| Name::from(text::line(name)));
+                sums.add(model.as_ref().or(own), spend);
+            }
+        }
+        let is_message = !self.sums.messages.is_nothing();
+        for entry in self.spent.iter().filter(|entry| entry.is_total != is_message) {
+            sums.add(entry.model.as_ref().or(own), &entry.spend());
+        }
+        sums
+    }
+}
