@@ -154,7 +154,8 @@ impl Price {
     fn fingerprint(&self, print: u64) -> u64 {
         let Self { input, output, cache_read, cache_write, cache_write_1h, fast, above, tokens, .. } = self;
         let dollars = [Some(*input), Some(*output), *cache_read, *cache_write, *cache_write_1h, *fast];
-        let numbers = dollars.into_iter().map(|price| price.map(f64::to_bits)).chain([*tokens, self.per_search]);
+        let numbers =
+            dollars.into_iter().map(|price| price.map(f64::to_bits)).chain([*tokens, self.per_search]);
         // No price is minus nothing, and no count is that large.
         let print = numbers.fold(print, |print, number| mixed(print, number.unwrap_or(u64::MAX)));
         above.as_ref().map_or(mixed(print, 0), |above| above.fingerprint(mixed(print, 1)))
@@ -178,8 +179,7 @@ impl Price {
     fn is_sound(&self) -> bool {
         let own = [Some(self.input), Some(self.output), self.cache_read, self.cache_write];
         let own = own.into_iter().chain([self.cache_write_1h, self.fast, self.web_search]);
-        own.flatten().all(is_amount)
-            && self.above.as_ref().is_none_or(|above| above.is_sound())
+        own.flatten().all(is_amount) && self.above.as_ref().is_none_or(|above| above.is_sound())
     }
 }
 
@@ -353,7 +353,8 @@ mod tests {
 
     #[test]
     fn a_search_costs_what_the_model_says_else_what_the_table_does_else_nobody_knows() {
-        let searched = |searches| UsageReport { searches, ..report("claude-opus-5-5", [1_000_000, 0, 0, 0], 0) };
+        let searched =
+            |searches| UsageReport { searches, ..report("claude-opus-5-5", [1_000_000, 0, 0, 0], 0) };
         let built_in = Prices::built_in();
         assert_eq!(built_in.cost(&searched(0)), Some(Usd::from_dollars(4.0)));
         assert_eq!(built_in.cost(&searched(7)), Some(Usd::from_dollars(4.07)));
@@ -361,7 +362,8 @@ mod tests {
         assert_eq!(dearer.cost(&searched(7)), Some(Usd::from_dollars(4.14)));
         let own = "[models]\n\"claude-opus-5-5\" = { input = 1, output = 1, web_search = 30 }";
         assert_eq!(built_in.with(own).unwrap().cost(&searched(1000)), Some(Usd::from_dollars(31.0)));
-        let alone = Prices::default().with("[models]\n\"claude-opus-5-5\" = { input = 1, output = 1 }").unwrap();
+        let alone =
+            Prices::default().with("[models]\n\"claude-opus-5-5\" = { input = 1, output = 1 }").unwrap();
         assert_eq!(alone.cost(&searched(0)), Some(Usd::from_dollars(1.0)));
         assert_eq!(alone.cost(&searched(1)), None);
         assert!(Prices::built_in().with("web_search = -1").is_err());

@@ -80,9 +80,8 @@ fn models(node: &Node) -> String {
     if list.len() < 2 {
         return node.model.best().map(|name| name.to_string()).unwrap_or_default();
     }
-    let weight = |(spend, name): &(&Spend, &str)| {
-        (Reverse((spend.cost, spend.tokens().total())), (*name).to_owned())
-    };
+    let weight =
+        |(spend, name): &(&Spend, &str)| (Reverse((spend.cost, spend.tokens().total())), (*name).to_owned());
     list.sort_by_key(weight);
     list.into_iter().map(|(_, name)| name).collect::<Vec<&str>>().join(" + ")
 }

@@ -235,8 +235,7 @@ fn summary(model: &Model, chosen: &[NodeIx]) -> String {
     let delegations = nodes.iter().filter(|node| node.kind == NodeKind::Delegation).count();
     let mut tally = Tally::default();
     // A heading of which nobody says how it is only holds others together.
-    let is_heading =
-        |node: &Node| node.kind == NodeKind::Group && node.status.word() == StatusWord::Unknown;
+    let is_heading = |node: &Node| node.kind == NodeKind::Group && node.status.word() == StatusWord::Unknown;
     nodes
         .iter()
         .filter(|node| node.kind != NodeKind::Delegation && !is_heading(node))
@@ -248,7 +247,11 @@ fn summary(model: &Model, chosen: &[NodeIx]) -> String {
         parts.push(counted(delegations, "delegation"));
     }
     if !states.is_empty() {
-        parts.push(format!("{}: {}", counted(usize::try_from(tally.total()).unwrap_or(usize::MAX), "step"), states.join(", ")));
+        parts.push(format!(
+            "{}: {}",
+            counted(usize::try_from(tally.total()).unwrap_or(usize::MAX), "step"),
+            states.join(", ")
+        ));
     }
     if spend.tokens().is_known() {
         parts.push(format!("{} tokens", spent_tokens(&spend)));

@@ -32,7 +32,14 @@ pub(super) struct Leaf {
 impl Sheet {
     /// Begins an empty one.
     pub fn of(source: SourceId) -> Self {
-        Self { source, nodes: Vec::new(), places: HashMap::new(), odd: Vec::new(), refused: None, is_own: false }
+        Self {
+            source,
+            nodes: Vec::new(),
+            places: HashMap::new(),
+            odd: Vec::new(),
+            refused: None,
+            is_own: false,
+        }
     }
 
     /// Makes the key of something that only this tool names.

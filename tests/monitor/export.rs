@@ -137,7 +137,10 @@ fn a_row_names_every_model_that_was_paid_for() {
     let used = switched("haiku-5");
     let mut deck = Deck::of([
         step("del-a", "st-1").by("claude", "haiku-5").and(used("haiku-5", 20, 0.1)),
-        step("del-a", "st-2").by("claude", "haiku-5").and(used("haiku-5", 21, 0.1)).and(used("opus-5", 9, 1.0)),
+        step("del-a", "st-2")
+            .by("claude", "haiku-5")
+            .and(used("haiku-5", 21, 0.1))
+            .and(used("opus-5", 9, 1.0)),
     ]);
     deck.press("x down enter");
     let (_, text) = exported(&mut deck);

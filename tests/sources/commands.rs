@@ -66,10 +66,7 @@ fn a_command_that_the_model_was_given_begins_one() {
 }
 
 #[rstest]
-#[case(
-    "<command-message>init is analyzing…</command-message>\n<command-name>/init</command-name>",
-    "/init"
-)]
+#[case("<command-message>init is analyzing…</command-message>\n<command-name>/init</command-name>", "/init")]
 #[case(
     "<command-message>review</command-message>\n<command-name>/review</command-name>\n<command-args>PR 123\nnow</command-args>",
     "/review PR 123"

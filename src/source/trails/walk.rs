@@ -181,7 +181,8 @@ impl Walk {
     /// it must be.
     pub fn settled(&self) -> HashMap<&OsStr, Listed<'_>> {
         // What cannot be looked into is looked for again by the next start: nothing of it is in the index.
-        let has_closed = |path: &OsStr| self.closed.keys().any(|closed| above(closed.as_os_str()) == Some(path));
+        let has_closed =
+            |path: &OsStr| self.closed.keys().any(|closed| above(closed.as_os_str()) == Some(path));
         let listed = |path: &OsStr, seen: &Seen| {
             let is_settled = seen.is_settled && !has_closed(path);
             Listed { modified: if is_settled { seen.modified } else { i64::MIN }, ..Listed::unsettled() }
@@ -404,12 +405,7 @@ struct Content {
     has_others: bool,
 }
 
-fn list(
-    tool: &impl Tool,
-    folder: &Path,
-    tops: &[PathBuf],
-    found: &mut Vec<Found>,
-) -> io::Result<Content> {
+fn list(tool: &impl Tool, folder: &Path, tops: &[PathBuf], found: &mut Vec<Found>) -> io::Result<Content> {
     let mut listed = Content { below: Vec::new(), has_others: false };
     let (mut links, is_top) = (Vec::new(), tops.iter().any(|top| top == folder));
     for entry in fs::read_dir(folder)?.flatten() {

@@ -200,7 +200,8 @@ impl Used {
 
     /// Writes everything but its id.
     fn pack_rest(&self, to: &mut Packer) {
-        let Self { id: _, mark: _, model, counts, hour_cache, is_total, is_fast, searches, is_copy, cost } = self;
+        let Self { id: _, mark: _, model, counts, hour_cache, is_total, is_fast, searches, is_copy, cost } =
+            self;
         to.maybe(model.as_ref(), Packer::name);
         // Which of them are told, then those.
         to.number(counts.iter().rev().fold(0, |told, count| told << 1 | u64::from(count.is_some())));
