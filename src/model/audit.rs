@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::advance::Alarm;
 use super::apply::patience::patience_of;
-use super::node::{Node, Sums};
+use super::node::{Node, Spent, Sums};
 use super::rollup::Rollup;
 use super::sealed::mark;
 use super::usage::Spend;
@@ -102,10 +102,11 @@ impl Model {
         let (mut count, mut sealed) = (0, 0);
         for (ix, node) in self.nodes() {
             let mut sums = Sums::default();
-            ensure(node.spent.is_empty() || node.sealed.is_empty(), || {
+            ensure(node.spent.iter().all(Spent::is_beside) || node.sealed.is_empty(), || {
                 format!("{} has messages with and without a seal", self.name_of(ix))
             })?;
-            for entry in node.messages().iter().filter(|_| !node.sealed.is_empty()) {
+            let is_sealed = |entry: &&Spent| !node.sealed.is_empty() && !entry.is_beside();
+            for entry in node.messages().iter().filter(is_sealed) {
                 sums.add(entry);
                 let id = entry.id.as_deref().unwrap_or_default();
                 sealed += 1;

@@ -2,7 +2,7 @@
 //! keeps nothing for it and no sum of it can go wrong.
 
 use super::name::Name;
-use super::node::Node;
+use super::node::{Node, Spent};
 use super::text;
 use super::usage::Spend;
 
@@ -57,7 +57,8 @@ impl Node {
             }
         }
         let is_message = !self.sums.messages.is_nothing();
-        for entry in self.spent.iter().filter(|entry| entry.is_total != is_message) {
+        let counts = |entry: &&Spent| entry.is_total != is_message && !entry.is_paid_elsewhere;
+        for entry in self.spent.iter().filter(counts) {
             sums.add(entry.model.as_ref().or(own), &entry.spend());
         }
         sums

@@ -187,7 +187,8 @@ pub enum Sent {
     Unknown,
     /// This node: it moves here from whoever only repeats it.
     Here,
-    /// Another one: here it is only repeated, and stays where it is.
+    /// Another one: here it is only repeated, and stays where it is. A total that is paid elsewhere, by the messages that
+    /// it is of, is shown and never counts.
     Elsewhere,
 }
 

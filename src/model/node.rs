@@ -108,9 +108,9 @@ pub struct Node {
     pub progress: Option<Progress>,
     pub last_action: Option<Box<str>>,
     pub next_action: Option<Box<str>>,
-    /// Each message that is known to have been paid for here.
+    /// Each message that is known to have been paid for here, and what was told of all of them.
     pub(super) spent: Vec<Spent>,
-    /// The same, where nobody has looked at them one by one.
+    /// Messages at which nobody has looked one by one: then none is among the others.
     pub(super) sealed: Vec<Sealed>,
     pub(super) sums: Sums,
     pub timeline: Vec<Moment>,
@@ -339,7 +339,7 @@ impl Node {
         let opened = self.sealed.iter().flat_map(|sealed| sealed.0.open());
         // A name as the model keeps it.
         let spent = |report: UsageReport| Spent::of(report, |name| Name::from(text::line(name)));
-        Cow::Owned(opened.map(spent).collect())
+        Cow::Owned(opened.map(spent).chain(self.spent.iter().cloned()).collect())
     }
 
     /// Returns what this node itself spent: its messages, or where none is known, the totals told.
@@ -350,9 +350,11 @@ impl Node {
         }
     }
 
-    /// Returns what somebody told that all of it spent, where that does not count since messages are known.
+    /// Returns what somebody told that all of it spent, where that does not count since messages are known: as its own
+    /// tool says, else as another.
     pub fn told_total(&self) -> Option<Spend> {
-        self.sums.totals.as_deref().copied().filter(|_| !self.sums.messages.is_nothing())
+        let own = self.spent.iter().find(|entry| entry.is_paid_elsewhere).map(Spent::spend);
+        own.or_else(|| self.sums.totals.as_deref().copied().filter(|_| !self.sums.messages.is_nothing()))
     }
 
     /// Returns what this node and everything below it spent.

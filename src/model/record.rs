@@ -256,7 +256,8 @@ fn record(model: &Model, node: &Node) -> Record {
         estimated_duration: node.estimate_ms,
         dependencies: node.depends_on.as_deref().unwrap_or_default().to_vec(),
         result: node.outcome().map(|outcome| Box::new(outcome.into_owned())),
-        usage: node.messages().iter().map(usage_record).collect(),
+        // What is paid elsewhere is no part of what was paid here.
+        usage: node.messages().iter().filter(|spent| !spent.is_paid_elsewhere).map(usage_record).collect(),
         timeline: node.timeline.clone(),
         ..Record::default()
     };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::fact::{Scope, UsageReport};
+use super::fact::{Scope, Sent, UsageReport};
 use super::name::Name;
 use super::sealed::Sealed;
 use super::usage::{Spend, Tokens, Usd};
@@ -13,6 +13,8 @@ pub struct Spent {
     pub id: Option<Arc<str>>,
     /// Whether it stands for a whole session, and counts only while no message is known.
     pub is_total: bool,
+    /// Whether it is such a total that never counts.
+    pub is_paid_elsewhere: bool,
     pub model: Option<Name>,
     pub tokens: Tokens,
     pub cost: Option<Usd>,
@@ -26,11 +28,18 @@ impl Spent {
         Self {
             id: report.id,
             is_total: report.scope == Scope::Total,
+            is_paid_elsewhere: report.scope == Scope::Total && report.sent == Sent::Elsewhere,
             model: report.model.as_deref().map(name),
             tokens: report.tokens,
             cost: report.cost,
             by_table: report.by_table,
         }
+    }
+
+    /// Returns whether it is what somebody says of a whole session, and stands for no message: such may be there beside
+    /// messages under a seal.
+    pub(super) fn is_beside(&self) -> bool {
+        self.is_total && self.id.is_none()
     }
 
     pub(super) fn spend(&self) -> Spend {
@@ -50,6 +59,9 @@ pub(super) struct Sums {
 impl Sums {
     pub(super) fn add(&mut self, entry: &Spent) {
         let spend = entry.spend();
+        if entry.is_paid_elsewhere {
+            return;
+        }
         if entry.is_total {
             self.totals.get_or_insert_default().add(&spend);
         } else {
@@ -67,6 +79,9 @@ impl Sums {
 
     pub(super) fn subtract(&mut self, entry: &Spent) {
         let spend = entry.spend();
+        if entry.is_paid_elsewhere {
+            return;
+        }
         if entry.is_total {
             self.totals.get_or_insert_default().subtract(&spend);
         } else {

@@ -14,7 +14,7 @@ use quarterdeck::model::by_model::ByModel;
 use quarterdeck::model::command::CommandFact;
 use quarterdeck::model::event::payload::Progress;
 use quarterdeck::model::fact::{
-    About, Action, Clock, Description, EngineFact, Fact, NodeFact, Scope, SourceFact, StatusReport,
+    About, Action, Clock, Description, EngineFact, Fact, NodeFact, Scope, Sent, SourceFact, StatusReport,
     UsageReport,
 };
 use quarterdeck::model::id::Seq;
@@ -183,14 +183,15 @@ pub fn usage() -> impl Strategy<Value = UsageReport> {
     let scope = prop_oneof![3 => Just(Scope::Message), 1 => Just(Scope::Total)];
     let cost = option::of(prop_oneof![(0i64..5).prop_map(Usd), any::<i64>().prop_map(Usd)]);
     let counts = (option::of(prop_oneof![0u64..9, any::<u64>()]), option::of(0u64..9));
-    (option::weighted(0.8, name("012345")), scope, option::of(name("ij")), counts, cost).prop_map(
-        |(id, scope, model, (input, output), cost)| {
+    let sent = prop_oneof![4 => Just(Sent::Unknown), 1 => Just(Sent::Elsewhere)];
+    (option::weighted(0.8, name("012345")), (scope, sent), option::of(name("ij")), counts, cost).prop_map(
+        |(id, (scope, sent), model, (input, output), cost)| {
             let mut tokens = Tokens::default();
             for (count, told) in [(Count::Input, input), (Count::Output, output)] {
                 tokens = told.map_or(tokens, |told| tokens.with(count, told));
             }
             let model = model.map(|name| (&*name).into());
-            UsageReport { id, scope, model, tokens, cost, ..UsageReport::default() }
+            UsageReport { id, scope, sent, model, tokens, cost, ..UsageReport::default() }
         },
     )
 }

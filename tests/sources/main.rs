@@ -21,4 +21,5 @@ mod props;
 mod said;
 mod sealed;
 mod searches;
+mod told_cost;
 mod world;

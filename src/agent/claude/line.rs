@@ -271,6 +271,23 @@ pub fn moment(bytes: &[u8]) -> Option<Stamp> {
     timestamp.filter(|_| line.is_done()).and_then(stamp)
 }
 
+/// Returns what the tool says that its session cost so far, in dollars, if a line says that. It counts everything that the
+/// session started.
+pub fn told_cost(bytes: &[u8]) -> Option<f64> {
+    if !bytes.starts_with(b"{\"type\":\"cost-state\"") {
+        return None;
+    }
+    let (mut line, mut cost) = (Skim::new(bytes), None);
+    line.members(|name, value| {
+        let value = value.raw()?;
+        if name == b"totalCostUSD" {
+            cost = str::from_utf8(value.bytes()).ok().and_then(|text| text.parse::<f64>().ok());
+        }
+        Some(())
+    })?;
+    cost.filter(|cost| line.is_done() && cost.is_finite() && *cost > 0.0)
+}
+
 /// Returns the text of a raw value: a string, or the texts of its blocks.
 pub fn text_of(raw: Raw<'_>) -> String {
     match Content::read(&mut raw.skim()) {

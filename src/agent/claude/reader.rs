@@ -12,19 +12,20 @@ use serde_json::Value;
 use super::TOOL;
 use super::chains::Chains;
 use super::doing::Doing;
-use super::line::{Block, Content, Message, Record, is_noise, moment};
+use super::line::{Block, Content, Message, Record, is_noise, moment, told_cost};
 use super::note::Note;
 use super::short::{call, cut, title, typed};
 use super::spawns::{Spawns, status};
 use crate::agent::lines::Line;
 use crate::agent::skim::Raw;
 use crate::agent::trail::{Beside, Lasts, Process, RECENT, Said, Trail, patience, rank};
-use crate::model::fact::{Action, Clock, Description, NodeFact, Sent, UsageReport};
+use crate::model::fact::{Action, Clock, Description, NodeFact, Scope, Sent, UsageReport};
 use crate::model::handoff::Outcome;
 use crate::model::key::{Keys, NodeKey};
 use crate::model::name::Name;
 use crate::model::node::NodeKind;
 use crate::model::time::Stamp;
+use crate::model::usage::Usd;
 
 /// What was left unfinished so long ago, with no process, is over: nobody needs to be told every day.
 const ABANDONED: Duration = Duration::from_hours(24);
@@ -90,6 +91,9 @@ struct State {
     first: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     last: Option<i64>,
+    /// What the tool says that all of it cost, in billionths of a dollar.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    told_cost: Option<i64>,
     spawns: Spawns,
     chains: Chains,
 }
@@ -342,6 +346,8 @@ impl Trail for Reader {
             if !self.state.is_seen && self.state.begun.is_none() && self.is_session() {
                 self.state.begun = moment(&line.bytes).map(Stamp::millis);
             }
+            let told = told_cost(&line.bytes).filter(|_| self.is_session());
+            self.state.told_cost = told.map(|cost| Usd::from_dollars(cost).0).or(self.state.told_cost);
             return;
         }
         let at = record.at();
@@ -419,6 +425,12 @@ impl Trail for Reader {
             }
             let moment = |at: Option<i64>| at.map(Stamp::from_millis);
             rank(moment(self.state.first), moment(self.state.last), &keys, beside, say);
+            // It is never paid: its messages are, and those of a copy by another session.
+            say.extend(self.state.told_cost.map(|cost| {
+                let (scope, sent, cost) = (Scope::Total, Sent::Elsewhere, Some(Usd(cost)));
+                let report = UsageReport { scope, cost, sent, ..UsageReport::default() };
+                Said::of(None, keys.clone(), NodeFact::Used(Box::new(report)))
+            }));
         }
         let alive = matches!(beside.process, Process::Alive { .. });
         say.push(Said::of(None, keys.clone(), NodeFact::MaySleep(patience(beside.process))));

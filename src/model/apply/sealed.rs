@@ -24,7 +24,8 @@ impl Model {
         if node.sealed.contains(&sealed) {
             return;
         }
-        // Either all of a node's messages are under seals or none: so they stay in the order in which they came.
+        // Either all of a node's messages are under seals or none: so they stay in the order in which they came. What was
+        // told of the whole session before them counts as one.
         if !(node.spent.is_empty() && self.seal(ix, &sealed)) {
             return self.book_all(ix, sealed.0.open(), delta);
         }
@@ -73,6 +74,8 @@ impl Model {
         let Some(node) = self.nodes.get_mut(ix).filter(|node| !node.sealed.is_empty()) else { return };
         let before = node.own_spend();
         let list = std::mem::take(&mut node.sealed);
+        // What was told beside them came after them.
+        let beside = std::mem::take(&mut node.spent);
         for sealed in &list {
             node.sums.subtract_sealed(sealed);
         }
@@ -87,6 +90,9 @@ impl Model {
                     None => odd.push(report),
                 }
             }
+        }
+        if let Some(node) = self.nodes.get_mut(ix) {
+            node.spent.extend(beside);
         }
         self.spend_changed(ix, before, delta);
         // Who sealed messages that stand for others broke his word; each is still counted once.

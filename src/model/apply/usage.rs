@@ -121,7 +121,10 @@ impl Model {
         if let Some(id) = &fresh.id {
             return self.ledger.find(id, &self.nodes);
         }
-        let same = |known: &Spent| known.is_total && known.id.is_none() && known.model == fresh.model;
+        let same = |known: &Spent| {
+            let is_alike = known.is_paid_elsewhere == fresh.is_paid_elsewhere;
+            known.is_beside() && known.model == fresh.model && is_alike
+        };
         let place = self.get(ix).filter(|_| fresh.is_total)?.spent.iter().position(same)?;
         Some((ix, place))
     }
@@ -136,7 +139,10 @@ impl Model {
 
     /// Adds an entry to a node, and its spend to all above.
     fn book(&mut self, ix: NodeIx, entry: Spent, delta: &mut Delta) {
-        self.open_sealed(ix, delta);
+        // A total is no message: those need not be looked at for it.
+        if !entry.is_beside() {
+            self.open_sealed(ix, delta);
+        }
         self.change_spend(ix, delta, |node, place| {
             node.sums.add(&entry);
             place.clone_from(&entry.id);
@@ -152,6 +158,7 @@ impl Model {
             let entry = Spent {
                 id: known.id.clone(),
                 is_total: known.is_total && fresh.is_total,
+                is_paid_elsewhere: known.is_paid_elsewhere && fresh.is_paid_elsewhere,
                 model: known.model.clone().or_else(|| fresh.model.clone()),
                 tokens: known.tokens.max(&fresh.tokens),
                 cost,

@@ -215,6 +215,10 @@ impl Teller {
 
     /// Says what each message used, and who sent it.
     fn used(&mut self, owner: Owner, mut reports: Vec<UsageReport>) -> NodeFact {
+        // What has no id is nobody else's.
+        if reports.iter().all(|report| report.id.is_none()) {
+            return NodeFact::UsedAll(reports);
+        }
         self.gather();
         self.owners.reserve(reports.len());
         self.note(owner);

@@ -202,7 +202,7 @@ fn money(
         pieces.push(span(text, scene.style(Role::Dim)));
     }
     if let Some(told) = node.told_total().filter(|told| cost(told) != cost(spend)) {
-        pieces.push(span(format!("its status line says {}", cost(&told)), scene.style(Role::Dim)));
+        pieces.push(span(format!("its tool says {}", cost(&told)), scene.style(Role::Dim)));
     }
     if let Some(rate) = rate {
         let arrow = scene.sign("↑", "^");
