@@ -18,9 +18,11 @@ fn session(id: &str) -> Vec<u8> {
 }
 
 fn trouble(followed: &Followed) -> String {
-    match &followed.model.source(SOURCE).unwrap().state {
-        SourceState::Partial { what } => what.to_string(),
-        other => panic!("{other:?}"),
+    let state = &followed.model.source(SOURCE).unwrap().state;
+    if let SourceState::Partial { what } = state {
+        what.to_string()
+    } else {
+        format!("not partial: {state:?}")
     }
 }
 

@@ -17,7 +17,7 @@ const FORK: &str = "projects/-srv-shop/aaaa0002.jsonl";
 
 fn original() -> Script {
     let mut script = Script::of("ffff0001", 0);
-    script.user("Think of it.").line(json!({"type": "assistant", "message": {
+    script.user("Think of it.").line(&json!({"type": "assistant", "message": {
         "id": "msg_call", "model": "claude-opus-5-5", "stop_reason": "tool_use",
         "content": [{"type": "tool_use", "id": "toolu_1", "name": "Agent", "input": {"description": "Look"}}],
         "usage": {"output_tokens": 30}}}));

@@ -16,7 +16,7 @@ impl Script {
     }
 
     /// Adds a line of these fields.
-    pub fn line(&mut self, fields: Value) -> &mut Self {
+    pub fn line(&mut self, fields: &Value) -> &mut Self {
         let (minute, second) = (self.at / 60, self.at % 60);
         let mut line = json!({
             "uuid": format!("{}-{}", self.id, self.at),
@@ -33,17 +33,17 @@ impl Script {
 
     /// Adds what a person, or the tool in a person's place, put in.
     pub fn user(&mut self, text: &str) -> &mut Self {
-        self.line(json!({"type": "user", "message": {"role": "user", "content": text}}))
+        self.line(&json!({"type": "user", "message": {"role": "user", "content": text}}))
     }
 
     /// The same, as the tool writes what nobody typed.
     pub fn meta(&mut self, text: &str) -> &mut Self {
-        self.line(json!({"type": "user", "isMeta": true, "message": {"role": "user", "content": text}}))
+        self.line(&json!({"type": "user", "isMeta": true, "message": {"role": "user", "content": text}}))
     }
 
     /// Adds an answer that ends its turn.
     pub fn answer(&mut self, id: &str, output: u64) -> &mut Self {
-        self.line(json!({"type": "assistant", "requestId": format!("req_{id}"), "message": {
+        self.line(&json!({"type": "assistant", "requestId": format!("req_{id}"), "message": {
             "id": id, "role": "assistant", "model": "claude-opus-5-5", "stop_reason": "end_turn",
             "content": [{"type": "text", "text": "Done."}],
             "usage": {"input_tokens": 0, "output_tokens": output}}}))
@@ -51,6 +51,6 @@ impl Script {
 
     /// Returns it as a file has it.
     pub fn bytes(&self) -> Vec<u8> {
-        self.lines.iter().map(|line| format!("{line}\n")).collect::<String>().into_bytes()
+        self.lines.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect()
     }
 }

@@ -428,7 +428,7 @@ impl Trail for Reader {
             // It is never paid: its messages are, and those of a copy by another session.
             say.extend(self.state.told_cost.map(|cost| {
                 let (scope, sent, cost) = (Scope::Total, Sent::Elsewhere, Some(Usd(cost)));
-                let report = UsageReport { scope, sent, cost, ..UsageReport::default() };
+                let report = UsageReport { scope, cost, sent, ..UsageReport::default() };
                 Said::of(None, keys.clone(), NodeFact::Used(Box::new(report)))
             }));
         }

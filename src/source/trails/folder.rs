@@ -75,10 +75,12 @@ pub fn target(link: &Path) -> io::Result<PathBuf> {
 
 /// Says that a folder cannot be looked into, why, and what helps.
 pub fn closed(folder: &Path, error: &io::Error) -> String {
-    let help = match error.kind() {
-        io::ErrorKind::PermissionDenied => "; let it and those above it be read (chmod u+rx)",
-        io::ErrorKind::NotFound => "; it is a link to what is not there",
-        _ => "",
+    let help = if error.kind() == io::ErrorKind::PermissionDenied {
+        "; let it and those above it be read (chmod u+rx)"
+    } else if error.kind() == io::ErrorKind::NotFound {
+        "; it is a link to what is not there"
+    } else {
+        ""
     };
     format!("{} cannot be looked into, and what is in it is not shown: {error}{help}", folder.display())
 }
