@@ -5,6 +5,7 @@
 //! reads only what came since. What the lines mean is the business of the tool's reader in `agent/`.
 
 pub mod ahead;
+mod begin;
 mod check;
 pub mod cost;
 pub mod file;
@@ -35,7 +36,7 @@ use numbers::Numbers;
 use pack::Texts;
 use tell::Teller;
 use tool::{Scope, Tool};
-use walk::{Found, Recalled, Walk, apart};
+use walk::{Found, Walk, apart};
 
 use super::feed::{Batch, Feed};
 use super::health::Health;
@@ -131,61 +132,6 @@ impl<T: Tool> Trails<T> {
             buffer: Vec::new(),
             said: Vec::new(),
         }
-    }
-
-    /// Finds everything that is there, and what is known of it from before.
-    fn begin(&mut self, now: Stamp, batch: &mut Batch) {
-        self.teller.open(&self.tool.root().display().to_string(), batch);
-        self.is_open = true;
-        self.tool.look_around();
-        let known = self.index.as_ref().map(index::Place::load).unwrap_or_default();
-        let is_priced = known.prices == self.teller.pricer.prices().fingerprint();
-        let Recalled { mut found, has_missed } = self.walk.recall(&self.tool, known.folders);
-        // Of the newest it is known how they are now, before anything is told.
-        let mut order: Vec<usize> = (0..found.len()).collect();
-        let by_age = |one: &usize, two: &usize| {
-            let age = |nth: &usize| found.get(*nth).map(|found| (found.look.stamped.modified, &found.path));
-            age(one).cmp(&age(two))
-        };
-        let before = found.len().saturating_sub(RECENT);
-        if before > 0 {
-            order.select_nth_unstable_by(before, by_age);
-        }
-        let newest: BTreeSet<usize> = order.into_iter().skip(before).collect();
-        let (all, mut places) = (found.len(), 0..);
-        let walk = &mut self.walk;
-        found.retain_mut(|found| {
-            let is_newest = places.next().is_some_and(|nth| newest.contains(&nth));
-            let is_there = !is_newest || found.check();
-            if !is_there {
-                walk.missed(&found.path);
-            }
-            is_there
-        });
-        self.is_dirty = has_missed || found.len() < all || !is_priced;
-        self.files.reserve(found.len());
-        self.queue.reserve(found.len());
-        self.teller.expect(found.len());
-        for mut one in found {
-            if let Some(entry) = one.known.as_mut().filter(|_| !is_priced) {
-                entry.forget_costs();
-            }
-            self.add(one);
-        }
-        let mut order = std::mem::take(&mut self.queue);
-        self.by_age(&mut order);
-        self.queue = order;
-        self.recent = self.queue.iter().rev().take(RECENT).copied().collect();
-        self.first = Some(self.queue.len());
-        self.to_watch = self.walk.liveliest();
-        self.to_watch.extend(self.tool.around());
-        (self.looked, self.saved) = (Some(now), Some(now));
-    }
-
-    /// Puts files in the order of their age, the newest last; those of one moment always in the same one.
-    fn by_age(&self, files: &mut [usize]) {
-        let age = |ix: &usize| self.files.get(*ix).map(|file| (file.stamped.modified, &file.path));
-        files.sort_unstable_by(|one, two| age(one).cmp(&age(two)));
     }
 
     /// Takes in a file that was found, if it is wanted; returns its number.
