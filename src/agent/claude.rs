@@ -13,6 +13,7 @@ mod reader;
 mod short;
 mod spawns;
 mod talk;
+mod turn;
 
 pub use reader::{Own, Reader};
 pub use talk::Speech;

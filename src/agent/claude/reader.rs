@@ -16,6 +16,7 @@ use super::line::{Block, Content, Message, Record, is_noise, moment, told_cost};
 use super::note::Note;
 use super::short::{call, cut, title, typed};
 use super::spawns::{Spawns, status};
+use super::turn::{Turn, begins, is_given, turn};
 use crate::agent::lines::Line;
 use crate::agent::skim::Raw;
 use crate::agent::trail::{Beside, Lasts, Process, RECENT, Said, Trail, patience, rank};
@@ -35,11 +36,6 @@ const SUMMARY: usize = 2_000;
 const WHY: usize = 400;
 /// Stands for the model where the tool itself wrote the answer.
 const SYNTHETIC: &str = "<synthetic>";
-
-/// What begins so was put in and begins no turn: a command, what it or the shell answered, a note to remember. What a
-/// command gives the model shows by what follows; most give it nothing.
-const ASIDE: [&str; 6] =
-    ["<command-", "<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<user-memory-input>"];
 
 /// Whose transcript it is, as its path says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,18 +92,6 @@ struct State {
     told_cost: Option<i64>,
     spawns: Spawns,
     chains: Chains,
-}
-
-/// How the last turn stands.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Turn {
-    Open,
-    /// None is open. There is none at first: many commands begin none.
-    #[default]
-    Over,
-    Failed(String),
-    Interrupted,
 }
 
 impl Reader {
@@ -209,7 +193,7 @@ impl Reader {
             self.state.turn = Turn::Open;
         } else if start.starts_with("[Request interrupted by user") {
             self.state.turn = Turn::Interrupted;
-        } else if !ASIDE.iter().any(|aside| start.starts_with(aside)) {
+        } else if begins(start) {
             self.state.turn = Turn::Open;
         }
         self.entitle(text, say);
@@ -499,24 +483,7 @@ fn used(
     Some(Said::of(at, keys, NodeFact::Used(Box::new(report))))
 }
 
-/// Returns whether what nobody typed was given to the model to act on: not the tool's own remark about a command.
-fn is_given(text: &str) -> bool {
-    let text = typed(text);
-    !text.is_empty() && !["<local-command-", "Caveat: "].iter().any(|remark| text.starts_with(remark))
-}
-
 fn active(block: &Block<'_>) -> NodeFact {
     let last = block.name.and_then(Raw::text).map(|name| call(&name, block.input));
     NodeFact::Active(Action { last, next: None })
-}
-
-/// Returns how a turn stands after an answer. Where the reason to stop is not told, a last word is the end, and a
-/// call or a thought is not.
-fn turn(stop: Option<&[u8]>, blocks: &[Block<'_>]) -> Turn {
-    match stop {
-        Some(b"tool_use" | b"pause_turn") => Turn::Open,
-        Some(_) => Turn::Over,
-        None if blocks.last().is_some_and(|block| *block.kind == *b"text") => Turn::Over,
-        None => Turn::Open,
-    }
 }
