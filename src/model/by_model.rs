@@ -9,37 +9,46 @@ use super::usage::Spend;
 /// What was spent on each of some models, in the order in which they were first used; `None` where no message said on
 /// which.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct ByModel(Vec<(Option<Name>, Spend)>);
+pub struct ByModel {
+    /// Nearly every node has one model: that takes no room of its own.
+    first: Option<(Option<Name>, Spend)>,
+    /// Hardly any has more than three.
+    more: Vec<(Option<Name>, Spend)>,
+}
 
 impl ByModel {
-    /// Makes it of what was kept; each model is there once.
-    pub fn of(list: impl IntoIterator<Item = (Option<Name>, Spend)>) -> Self {
-        let mut sums = Self::default();
-        for (model, spend) in list {
-            sums.add(model.as_ref(), &spend);
-        }
-        sums.0.shrink_to_fit();
-        sums
-    }
-
     /// Adds what was spent on a model.
     pub fn add(&mut self, model: Option<&Name>, spend: &Spend) {
-        // Nearly every node has one model, and hardly any more than three.
-        match self.0.iter_mut().find(|(known, _)| known.as_ref() == model) {
+        let Some(first) = &mut self.first else {
+            self.first = Some((model.cloned(), *spend));
+            return;
+        };
+        let mut known = std::iter::once(first).chain(&mut self.more);
+        match known.find(|(known, _)| known.as_ref() == model) {
             Some((_, sum)) => sum.add(spend),
-            None => self.0.push((model.cloned(), *spend)),
+            None => self.more.push((model.cloned(), *spend)),
         }
+    }
+
+    /// Returns on how many models something was spent.
+    pub fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.more.len()
+    }
+
+    /// Returns whether nothing was.
+    pub fn is_empty(&self) -> bool {
+        self.first.is_none()
     }
 
     /// Returns what was spent on each.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (Option<&Name>, &Spend)> {
-        self.0.iter().map(|(model, spend)| (model.as_ref(), spend))
+    pub fn iter(&self) -> impl Iterator<Item = (Option<&Name>, &Spend)> {
+        self.first.iter().chain(&self.more).map(|(model, spend)| (model.as_ref(), spend))
     }
 
     /// Returns what was spent on all of them.
     pub fn sum(&self) -> Spend {
         let mut sum = Spend::default();
-        self.0.iter().for_each(|(_, spend)| sum.add(spend));
+        self.iter().for_each(|(_, spend)| sum.add(spend));
         sum
     }
 }

@@ -356,7 +356,7 @@ fn by_model(node: &Node) -> Vec<OnModel> {
         tokens: Some(spend.tokens()).filter(Tokens::is_known),
         cost: amount(spend),
     });
-    if each.len() < 2 { Vec::new() } else { each.collect() }
+    if sums.len() < 2 { Vec::new() } else { each.collect() }
 }
 
 /// Returns the known part of a cost in dollars.

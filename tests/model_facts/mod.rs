@@ -218,7 +218,9 @@ impl Messages for Kept {
             let spend = Spend::message(report.tokens, report.cost);
             (report.model.clone(), spend)
         });
-        Cow::Owned(ByModel::of(each))
+        let mut sums = ByModel::default();
+        each.for_each(|(model, spend)| sums.add(model.as_ref(), &spend));
+        Cow::Owned(sums)
     }
 
     fn marks(&self) -> Box<dyn Iterator<Item = u64> + '_> {

@@ -188,7 +188,7 @@ fn add_by_model(shares: &mut HashMap<Option<String>, Share>, node: &Node) {
     for (model, spend) in by_model.iter() {
         add(shares, model.map(|name| clean(name)), node, spend);
     }
-    if by_model.iter().len() == 0 {
+    if by_model.is_empty() {
         add(shares, node.model.best().map(|name| clean(name)), node, &Spend::default());
     }
 }

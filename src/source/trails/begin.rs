@@ -18,16 +18,13 @@ impl<T: Tool> Trails<T> {
         let is_priced = known.prices == self.teller.pricer.prices().fingerprint();
         let Recalled { mut found, has_missed } = self.walk.recall(&self.tool, known.folders);
         // Of the newest it is known how they are now, before anything is told.
-        let mut order: Vec<usize> = (0..found.len()).collect();
-        let by_age = |one: &usize, two: &usize| {
-            let age = |nth: &usize| found.get(*nth).map(|found| (found.look.stamped.modified, &found.path));
-            age(one).cmp(&age(two))
-        };
+        let mut order: Vec<(i64, usize)> =
+            found.iter().map(|found| found.look.stamped.modified).zip(0..).collect();
         let before = found.len().saturating_sub(RECENT);
         if before > 0 {
-            order.select_nth_unstable_by(before, by_age);
+            order.select_nth_unstable(before);
         }
-        let newest: BTreeSet<usize> = order.into_iter().skip(before).collect();
+        let newest: BTreeSet<usize> = order.into_iter().skip(before).map(|(_, nth)| nth).collect();
         let (all, mut places) = (found.len(), 0..);
         let walk = &mut self.walk;
         found.retain_mut(|found| {
@@ -60,7 +57,11 @@ impl<T: Tool> Trails<T> {
 
     /// Puts files in the order of their age, the newest last; those of one moment always in the same one.
     pub(super) fn by_age(&self, files: &mut [usize]) {
-        let age = |ix: &usize| self.files.get(*ix).map(|file| (file.stamped.modified, &file.path));
-        files.sort_unstable_by(|one, two| age(one).cmp(&age(two)));
+        let path = |ix: usize| self.files.get(ix).map(|file| &file.path);
+        let modified = |ix: &usize| self.files.get(*ix).map(|file| file.stamped.modified);
+        // The times beside each other: to look each up for every comparison costs more than all else of it.
+        let mut aged: Vec<(Option<i64>, usize)> = files.iter().map(|ix| (modified(ix), *ix)).collect();
+        aged.sort_unstable_by(|one, two| one.0.cmp(&two.0).then_with(|| path(one.1).cmp(&path(two.1))));
+        files.iter_mut().zip(aged).for_each(|(ix, (_, aged))| *ix = aged);
     }
 }

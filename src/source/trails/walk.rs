@@ -100,7 +100,8 @@ impl Walk {
         let (tops, newest) = (tool.tops(), newest(&folders));
         self.tops.clone_from(&tops);
         let lively = lively(&newest);
-        let mut all = Recalled { found: Vec::new(), has_missed: false };
+        let known = folders.iter().map(|folder| folder.trails.len()).sum();
+        let mut all = Recalled { found: Vec::with_capacity(known), has_missed: false };
         let mut fates: Vec<Fate> = Vec::with_capacity(folders.len());
         self.folders.reserve(folders.len());
         for (Folder { path, above, modified, trails }, newest) in folders.into_iter().zip(newest) {

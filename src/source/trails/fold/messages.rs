@@ -81,7 +81,7 @@ pub(super) fn pack(node: &Folded, pricer: &mut Pricer, to: &mut Packer) -> Optio
         used.pack_rest(rest);
         rest.maybe(report.cost.filter(|_| report.by_table), |to, cost| to.signed(cost.0));
     }
-    to.number(sums.iter().len() as u64);
+    to.number(sums.len() as u64);
     for (model, spend) in sums.iter() {
         to.maybe(model, Packer::name);
         spend.numbers().into_iter().for_each(|number| to.number(number));
@@ -105,14 +105,15 @@ pub(super) fn unpack(from: &mut Unpacker<'_>, whole: &Bytes) -> Option<Form> {
     if count == 0 {
         return Some(Form::Plain(Vec::new()));
     }
-    let sums = ByModel::of(from.list(|from| {
+    let mut sums = ByModel::default();
+    for _ in 0..from.number()? {
         let model = from.maybe(Unpacker::name)?;
         let mut numbers = [0; Spend::NUMBERS];
         for number in &mut numbers {
             *number = from.number()?;
         }
-        Some((model, Spend::of_numbers(numbers)?))
-    })?);
+        sums.add(model.as_ref(), &Spend::of_numbers(numbers)?);
+    }
     let bytes = whole.slice_ref(from.bytes()?);
     let is_long_enough = usize::try_from(count).ok()?.checked_mul(MARK)? <= bytes.len();
     is_long_enough.then_some(Form::Sealed(Packed { count, sums, bytes }))
