@@ -483,7 +483,7 @@ mod tests {
         let mut facts: Vec<Fact> = kinds.into_iter().map(opened).collect();
         let key = NodeKey::CliSession("claude".into(), "s1".into());
         let at = Some(Stamp::from_millis(1_790_000_000_000));
-        let of = |word: &str| NodeFact::Status(StatusReport::of(Field::Session, word.to_owned()));
+        let of = |word: &str| NodeFact::Status(Box::new(StatusReport::of(Field::Session, word.to_owned())));
         let is_foreground = is.contains(&"foreground");
         let running = Running {
             pid: 4711,
@@ -548,7 +548,7 @@ mod tests {
             let _ = model.apply(Fact::node(SourceId(1), None, key, fact));
             channel(&model, ix, what).unwrap_err()
         };
-        let over = NodeFact::Status(StatusReport::of(Field::Session, "completed"));
+        let over = NodeFact::Status(Box::new(StatusReport::of(Field::Session, "completed")));
         assert_eq!(refused(over, Control::Cancel), "It is over (done), and no process of it is known.");
         let silent = || NodeFact::Seen(NodeKind::Session);
         let sign = "no sign since 2026-09-21T14:13:20Z";
@@ -567,12 +567,12 @@ mod tests {
         let agent = |id: &str| NodeKey::CliAgent("claude".into(), id.into());
         let above = || model.get(ix).unwrap().keys.first().unwrap().clone();
         let says = |id: &str, what| Fact::node(SourceId(1), None, agent(id), what);
-        let of = |word: &str| NodeFact::Status(StatusReport::of(Field::Session, word.to_owned()));
+        let of = |word: &str| NodeFact::Status(Box::new(StatusReport::of(Field::Session, word.to_owned())));
         let folder = Description { workspace: Some("/shop".into()), ..Description::default() };
         let keys = crate::model::key::Keys::from(above()).and(NodeKey::Process(4711, 9));
         let mut facts = vec![Fact::node(SourceId(1), None, keys, NodeFact::Described(Box::new(folder)))];
         for (id, word) in [("works", "running"), ("over", "completed")] {
-            facts.extend([says(id, NodeFact::Under(above().into())), says(id, of(word))]);
+            facts.extend([says(id, NodeFact::Under(Box::new(above().into()))), says(id, of(word))]);
         }
         let alone = NodeKey::Process(4712, 9);
         facts.push(Fact::node(SourceId(2), None, alone, of("alive")));

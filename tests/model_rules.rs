@@ -71,7 +71,7 @@ fn note(model: &mut Model, by: SourceId, keys: impl Into<Keys>, what: NodeFact) 
 }
 
 fn hang(model: &mut Model, by: SourceId, key: NodeKey, parent: NodeKey) -> Delta {
-    note(model, by, key, NodeFact::Under(parent.into()))
+    note(model, by, key, NodeFact::Under(Box::new(parent.into())))
 }
 
 fn seen(model: &mut Model, by: SourceId, keys: impl Into<Keys>) -> Delta {
@@ -79,11 +79,11 @@ fn seen(model: &mut Model, by: SourceId, keys: impl Into<Keys>) -> Delta {
 }
 
 fn is(word: &'static str) -> NodeFact {
-    NodeFact::Status(StatusReport::of(Field::Task, word))
+    NodeFact::Status(Box::new(StatusReport::of(Field::Task, word)))
 }
 
 fn is_in_attempt(attempt: u32, word: &'static str) -> NodeFact {
-    NodeFact::Status(StatusReport { attempt: Some(attempt), ..StatusReport::of(Field::Task, word) })
+    NodeFact::Status(Box::new(StatusReport { attempt: Some(attempt), ..StatusReport::of(Field::Task, word) }))
 }
 
 fn delegation(id: &str) -> NodeKey {

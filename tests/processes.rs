@@ -148,9 +148,10 @@ fn a_stopped_process_is_paused_whatever_its_files_say_and_goes_on_as_they_say() 
     let session = NodeKey::CliSession("claude".into(), "s1".into());
     let keys = quarterdeck::model::key::Keys::from(session.clone()).and(claude.key());
     let done = StatusReport::of(Field::Session, "completed");
-    let _ = world
-        .model
-        .apply_all([Fact::source(CLAUDE, opened), Fact::node(CLAUDE, None, keys, NodeFact::Status(done))]);
+    let _ = world.model.apply_all([
+        Fact::source(CLAUDE, opened),
+        Fact::node(CLAUDE, None, keys, NodeFact::Status(Box::new(done))),
+    ]);
     world.look();
     assert_eq!(world.word(&session), StatusWord::Done, "that it is there does not tell what it does");
     let process = tree::process(claude.0.id()).unwrap();
@@ -170,14 +171,14 @@ fn agents_stand_still_with_the_process_that_they_work_in() {
     let session = NodeKey::CliSession("claude".into(), "s1".into());
     let agent = |id: &str| NodeKey::CliAgent("claude".into(), id.into());
     let says = |keys: quarterdeck::model::key::Keys, what: NodeFact| Fact::node(CLAUDE, None, keys, what);
-    let status = |word: &'static str| NodeFact::Status(StatusReport::of(Field::Session, word));
+    let status = |word: &'static str| NodeFact::Status(Box::new(StatusReport::of(Field::Session, word)));
     let keys = quarterdeck::model::key::Keys::from(session.clone()).and(claude.key());
     let _ = world.model.apply_all([
         Fact::source(CLAUDE, opened),
         says(keys, status("running")),
-        says(agent("works").into(), NodeFact::Under(session.clone().into())),
+        says(agent("works").into(), NodeFact::Under(Box::new(session.clone().into()))),
         says(agent("works").into(), status("running")),
-        says(agent("ended").into(), NodeFact::Under(session.clone().into())),
+        says(agent("ended").into(), NodeFact::Under(Box::new(session.clone().into()))),
         says(agent("ended").into(), status("completed")),
     ]);
     let words = |world: &World| ["works", "ended"].map(|id| world.word(&agent(id)));
@@ -190,7 +191,7 @@ fn agents_stand_still_with_the_process_that_they_work_in() {
     // One more is heard of, below the other, and what it is said to do does not move it.
     let _ = world.model.apply_all([
         says(agent("below").into(), status("running")),
-        says(agent("below").into(), NodeFact::Under(agent("works").into())),
+        says(agent("below").into(), NodeFact::Under(Box::new(agent("works").into()))),
         says(agent("works").into(), status("in progress")),
     ]);
     assert_eq!([world.word(&agent("below")), world.word(&agent("works"))], [StatusWord::Paused; 2]);
@@ -212,7 +213,7 @@ fn what_runs_on_paper_is_stale_as_soon_as_its_process_is_gone() {
     let session = NodeKey::CliSession("claude".into(), id.into());
     let opened = quarterdeck::model::fact::SourceFact::Opened { kind: SourceKind::Claude, root: "t".into() };
     let at = Some(Stamp::from_millis(world.now));
-    let running = NodeFact::Status(StatusReport::of(Field::Session, "running"));
+    let running = NodeFact::Status(Box::new(StatusReport::of(Field::Session, "running")));
     let _ = world
         .model
         .apply_all([Fact::source(CLAUDE, opened), Fact::node(CLAUDE, at, session.clone(), running)]);

@@ -129,7 +129,7 @@ pub fn silence(last: Option<Stamp>, keys: &Keys, beside: &Beside<'_>, say: &mut 
     if is_old && !matches!(beside.process, Process::Alive { .. }) {
         let why = Some("its last turn did not end, and no process of it is known".to_owned());
         let word = StatusReport { why, ..StatusReport::of(Field::Session, "abandoned") };
-        say.push(Said::of(last, keys.clone(), NodeFact::Status(word)));
+        say.push(Said::of(last, keys.clone(), NodeFact::Status(Box::new(word))));
     }
     say.push(Said::of(None, keys.clone(), NodeFact::MaySleep(patience(beside.process))));
 }

@@ -54,14 +54,14 @@ pub enum NodeFact {
     /// It exists, and is of this kind.
     Seen(NodeKind),
     /// It hangs under that node.
-    Under(Keys),
+    Under(Box<Keys>),
     /// Who and what it is.
     Described(Box<Description>),
     HandedOff(Box<Handoff>),
     /// What was handed over is taken, by somebody or by its start.
     Taken(Option<Box<str>>),
     Decided(Box<Decision>),
-    Status(StatusReport),
+    Status(Box<StatusReport>),
     /// One of its attempts.
     Attempted(Box<Attempt>),
     Progressed(Progress),

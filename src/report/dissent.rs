@@ -115,7 +115,7 @@ mod tests {
             let _ = model.apply(Fact::source(source, SourceFact::Opened { kind, root: "/x".into() }));
             let _ = model.apply(Fact::node(source, at, key(), NodeFact::Seen(NodeKind::Session)));
             let report = StatusReport::of(Field::Session, word);
-            let _ = model.apply(Fact::node(source, at, key(), NodeFact::Status(report)));
+            let _ = model.apply(Fact::node(source, at, key(), NodeFact::Status(Box::new(report))));
         }
         let node = model.roots().next().and_then(|ix| model.get(ix)).unwrap();
         let told: Vec<String> = of(&model, node).map(|dissent| dissent.words()).collect();

@@ -51,7 +51,7 @@ mod tests {
         let opened = SourceFact::Opened { kind: SourceKind::Claude, root: "/x".into() };
         let said = [
             NodeFact::Seen(NodeKind::Session),
-            NodeFact::Status(StatusReport::of(Field::Session, "running")),
+            NodeFact::Status(Box::new(StatusReport::of(Field::Session, "running"))),
             NodeFact::Active(Action { last: Some("Bash npm test".into()), next: None }),
             NodeFact::MaySleep(may_sleep),
         ];

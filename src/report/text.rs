@@ -359,12 +359,12 @@ mod tests {
             summary(model, &roots)
         };
         for (key, word) in [(session("s1"), "running"), (session("s2"), "completed"), (agent, "running")] {
-            let report = NodeFact::Status(StatusReport::of(Field::Session, word));
+            let report = NodeFact::Status(Box::new(StatusReport::of(Field::Session, word)));
             let _ = model.apply(Fact::node(SourceId(0), None, key, report));
         }
         let _ = model.apply(Fact::node(SourceId(0), None, group.clone(), NodeFact::Seen(NodeKind::Group)));
         assert_eq!(line(&model), "2 sessions, 1 agent: 2 running, 1 done");
-        let blocked = NodeFact::Status(StatusReport::of(Field::Task, "blocked"));
+        let blocked = NodeFact::Status(Box::new(StatusReport::of(Field::Task, "blocked")));
         let _ = model.apply(Fact::node(SourceId(0), None, group, blocked));
         let step = NodeKey::Subtask("del-1".into(), "st-1".into());
         let _ = model.apply(Fact::node(SourceId(0), None, step, NodeFact::Seen(NodeKind::Subtask)));

@@ -223,7 +223,8 @@ impl Tool for Claude {
     fn is_below(&self, trail: &Path) -> bool {
         // It is asked for every trail at every start, and its name is enough.
         let path = trail.as_os_str().as_bytes();
-        path.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name.starts_with(b"agent-"))
+        let name = memchr::memrchr(b'/', path).and_then(|slash| path.get(slash + 1..));
+        name.unwrap_or(path).starts_with(b"agent-")
     }
 
     fn only(&self, folder: &Path) -> Option<PathBuf> {

@@ -19,7 +19,9 @@ const WHY: &str = "you ended its process";
 pub fn facts(record: &Ended, source: SourceId, out: &mut Vec<Fact>) {
     let why = Some(record.reason.clone().unwrap_or_else(|| WHY.to_owned()));
     let report = StatusReport { why, ..StatusReport::of(Field::Session, "cancelled") };
-    let of = |one: &Who| Fact::node(source, Some(record.at), one.key(), NodeFact::Status(report.clone()));
+    let of = |one: &Who| {
+        Fact::node(source, Some(record.at), one.key(), NodeFact::Status(Box::new(report.clone())))
+    };
     out.extend(record.what.iter().map(of));
 }
 

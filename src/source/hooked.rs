@@ -60,7 +60,7 @@ impl Teller<'_> {
 
     fn status(&mut self, keys: &Keys, word: &str, why: Option<String>) {
         let report = StatusReport { why, ..StatusReport::of(Field::Session, format!("{HOOK}{word}")) };
-        self.node(keys, NodeFact::Status(report));
+        self.node(keys, NodeFact::Status(Box::new(report)));
     }
 
     fn happened(&mut self, keys: &Keys, kind: &str, note: Option<&str>) {
@@ -119,12 +119,12 @@ impl Teller<'_> {
         let above = above.map(|id| Keys::from(NodeKey::CliAgent(Arc::clone(tool), id.into())));
         if let Some(above) = &above {
             self.node(above, NodeFact::Seen(NodeKind::Agent));
-            self.node(above, NodeFact::Under(session.clone()));
+            self.node(above, NodeFact::Under(Box::new(session.clone())));
         }
         // Who made a call is known when it is made; later only what the agent's own files say is.
         let is_call = matches!(record.kind.as_str(), "called" | "refused");
         if above.is_some() || is_call || record.tool_use_id.is_none() {
-            self.node(keys, NodeFact::Under(above.unwrap_or_else(|| session.clone())));
+            self.node(keys, NodeFact::Under(Box::new(above.unwrap_or_else(|| session.clone()))));
         }
         let name = |name: &Option<String>| name.as_deref().map(Into::into);
         let description = Description {

@@ -221,7 +221,7 @@ impl Teller<'_> {
     /// Tells a status word, and writes the event into the node's timeline.
     fn status(&mut self, keys: &Keys, report: StatusReport, name: &'static str) {
         let note = report.why.as_deref().map(Into::into);
-        self.node(keys, NodeFact::Status(report));
+        self.node(keys, NodeFact::Status(Box::new(report)));
         self.happened(keys, name, note);
     }
 

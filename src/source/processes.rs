@@ -229,7 +229,7 @@ impl Processes {
         };
         let mut said = vec![NodeFact::Seen(NodeKind::Session), NodeFact::Described(Box::new(describe))];
         if let Some(outer) = outer.and_then(|pid| self.agents.get(&pid)) {
-            said.push(NodeFact::Under(outer.keys()));
+            said.push(NodeFact::Under(Box::new(outer.keys())));
         }
         let tell = |what| Fact::node(self.source, None, agent.keys(), what);
         batch.facts.extend(said.into_iter().map(tell));
@@ -311,7 +311,7 @@ impl Processes {
         report.why = is_stopped.then(|| format!("{} {verb} stopped", named()));
         // A process that only is there tells no moment: that it was found now is no sign of life.
         let at = (is_stopped || was_stopped).then_some(now);
-        let said = [(at, NodeFact::Status(report)), (None, NodeFact::Runs(Box::new(running)))];
+        let said = [(at, NodeFact::Status(Box::new(report))), (None, NodeFact::Runs(Box::new(running)))];
         let tell = |(at, what)| Fact::node(self.source, at, agent.keys(), what);
         batch.facts.extend(said.into_iter().map(tell));
         for it in &looks {

@@ -129,7 +129,7 @@ impl Leaf {
 
     /// Says that it hangs under another node.
     pub fn under(&mut self, parent: NodeKey) -> &mut Self {
-        self.say(NodeFact::Under(parent.into()))
+        self.say(NodeFact::Under(Box::new(parent.into())))
     }
 
     pub fn described(&mut self, description: Description) -> &mut Self {
@@ -141,7 +141,7 @@ impl Leaf {
 
     /// Says a status word, in the place where it stood.
     pub fn status(&mut self, field: Field, word: String, why: Option<String>) -> &mut Self {
-        self.say(NodeFact::Status(StatusReport { why, ..StatusReport::of(field, word) }))
+        self.say(NodeFact::Status(Box::new(StatusReport { why, ..StatusReport::of(field, word) })))
     }
 
     /// Sets a clock, where its moment is known.

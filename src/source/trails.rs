@@ -12,6 +12,7 @@ pub mod file;
 pub mod fold;
 mod folder;
 pub mod index;
+pub mod later;
 pub mod look;
 mod notice;
 mod numbers;
@@ -28,15 +29,16 @@ use std::time::Duration;
 use ahead::{Ahead, Pace};
 use check::CHECKED_AT_ONCE;
 use file::{Ending, TrailFile};
-use fold::Fold;
+use fold::{Fold, Told};
 use folder::{Links, There};
-use index::Listed;
+use index::{Entry, Listed};
+use later::Shelf;
 use look::Look;
 use numbers::Numbers;
 use pack::Texts;
 use tell::Teller;
 use tool::{Scope, Tool};
-use walk::{Found, Walk, apart};
+use walk::{Walk, apart};
 
 use super::feed::{Batch, Feed};
 use super::health::Health;
@@ -81,6 +83,8 @@ pub struct Trails<T: Tool> {
     unheard: Vec<PathBuf>,
     teller: Teller,
     texts: Texts,
+    /// Where the rest of the index is, of which a start reads a part.
+    shelf: Option<Arc<Shelf>>,
     health: Health,
     /// Files that cannot be read.
     troubled: BTreeSet<usize>,
@@ -98,6 +102,8 @@ pub struct Trails<T: Tool> {
     buffer: Vec<u8>,
     /// What lines say, till it is folded.
     said: Vec<Said>,
+    /// What is to be told of one file, till it is.
+    told: Vec<Told>,
 }
 
 impl<T: Tool> Trails<T> {
@@ -120,6 +126,7 @@ impl<T: Tool> Trails<T> {
             unheard: Vec::new(),
             teller: Teller::new(source, kind, prices),
             texts: Texts::default(),
+            shelf: None,
             health: Health::of(source),
             troubled: BTreeSet::new(),
             first: None,
@@ -131,20 +138,21 @@ impl<T: Tool> Trails<T> {
             saved: None,
             buffer: Vec::new(),
             said: Vec::new(),
+            told: Vec::new(),
         }
     }
 
-    /// Takes in a file that was found, if it is wanted; returns its number.
-    fn add(&mut self, found: Found) -> Option<usize> {
-        let mut file = TrailFile::found(found.path, found.look);
-        if let Some(entry) = found.known {
+    /// Takes in a file that was found, with what the index knows of it, if it is wanted; returns its number.
+    fn add(&mut self, path: PathBuf, look: Look, known: Option<Entry>, is_checked: bool) -> Option<usize> {
+        let mut file = TrailFile::found(path, look);
+        if let Some(entry) = known {
             file.recall(entry);
         }
         let is_wanted = self.may_want(&file);
         let ix = self.files.len();
         file.is_queued = is_wanted;
         self.files.push(file);
-        self.unchecked.extend((!found.is_checked).then_some(ix));
+        self.unchecked.extend((!is_checked).then_some(ix));
         if is_wanted {
             self.queue.push(ix);
         }
@@ -214,6 +222,7 @@ impl<T: Tool> Trails<T> {
     /// Reads and tells what waits, up to so many bytes.
     fn work(&mut self, now: Stamp, budget: usize, batch: &mut Batch) {
         let (mut left, mut files, pace) = (budget, FILES_AT_ONCE, Pace::begin());
+        batch.facts.reserve(files.min(self.queue.len()));
         while left > 0 && files > 0 {
             let Some(ix) = self.queue.pop() else { return };
             self.fetch(self.ahead.reach());
@@ -244,8 +253,12 @@ impl<T: Tool> Trails<T> {
     /// Reads one file on, and tells what is new; returns how much was read.
     fn advance(&mut self, ix: usize, budget: usize, now: Stamp, batch: &mut Batch) -> usize {
         let Some(file) = self.files.get_mut(ix) else { return 0 };
-        let mut fresh = Fold::default();
         let owner = file.owner(&self.tool, ix);
+        if file.recalled(&self.tool, now, &mut self.texts, &mut self.told) {
+            file.tell_kept(owner, self.told.drain(..), &mut self.teller, batch);
+            return 0;
+        }
+        let mut fresh = Fold::default();
         if !std::mem::replace(&mut file.is_told, true) {
             file.tell(owner, &mut self.teller, &mut self.texts, batch);
         }
@@ -301,6 +314,7 @@ impl<T: Tool> Trails<T> {
     fn start_over(&mut self, batch: &mut Batch) {
         self.is_void = false;
         self.is_dirty = true;
+        self.shelf = self.shelf.take().filter(|shelf| !shelf.is_broken());
         // What is gone here may have been moved there.
         self.look_for_new();
         self.teller.start_over(batch);
@@ -318,7 +332,7 @@ impl<T: Tool> Trails<T> {
                 self.walk.missed(&file.path);
                 continue;
             };
-            if !file.is_same(look.stamped) {
+            if !file.is_same(look.stamped) || file.is_lost() {
                 file.forget(look);
             }
             (file.is_told, file.is_queued) = (false, true);
@@ -407,6 +421,8 @@ impl<T: Tool> Feed for Trails<T> {
             false => {}
         }
         self.work(now, if is_first { FIRST_SLICE } else { SLICE }, &mut batch);
+        // Who asked for a message got none: the index is not what was written.
+        self.is_void |= self.shelf.as_ref().is_some_and(|shelf| shelf.is_broken());
         if self.is_void {
             self.start_over(&mut batch);
         }

@@ -128,7 +128,7 @@ fn node_fact() -> impl Strategy<Value = NodeFact> {
     let clocks = vec![Clock::Created, Clock::Started, Clock::Ended, Clock::AcceptBy, Clock::FinishBy];
     prop_oneof![
         2 => select(kinds).prop_map(NodeFact::Seen),
-        7 => keys().prop_map(NodeFact::Under),
+        7 => keys().prop_map(|keys| NodeFact::Under(Box::new(keys))),
         3 => described(),
         8 => status(),
         2 => (0u32..4, option::of(name("pqr"))).prop_map(|(attempt, session)| {
@@ -175,7 +175,7 @@ fn status() -> impl Strategy<Value = NodeFact> {
         vec!["queued", "offered", "pending", "running", "running", "paused", "done", "failed", "sung"];
     let fields = vec![Field::Delegation, Field::Task, Field::Session, Field::Return];
     (select(words), select(fields), option::weighted(0.3, 0u32..4)).prop_map(|(word, field, attempt)| {
-        NodeFact::Status(StatusReport { attempt, ..StatusReport::of(field, word) })
+        NodeFact::Status(Box::new(StatusReport { attempt, ..StatusReport::of(field, word) }))
     })
 }
 

@@ -118,7 +118,10 @@ fn a_key_that_any_source_tells_is_taken_out_and_told_again_is_no_change() {
             NodeFact::Described(Box::new(Description { title: Some(said()), ..Description::default() })),
             NodeFact::Active(Action { last: Some(said()), next: Some(said()) }),
             NodeFact::Happened(Moment { at: None, seq: Seq(1), name: "x".into(), note: Some(said().into()) }),
-            NodeFact::Status(StatusReport { why: Some(said()), ..StatusReport::of(Field::Task, "failed") }),
+            NodeFact::Status(Box::new(StatusReport {
+                why: Some(said()),
+                ..StatusReport::of(Field::Task, "failed")
+            })),
             NodeFact::Returned(Box::new(Outcome {
                 summary: Some(said()),
                 evidence: Some(said()),

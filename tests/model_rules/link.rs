@@ -145,7 +145,7 @@ fn a_chain_of_a_hundred_thousand_nodes_is_held_and_shown() {
     let mut model = world();
     let link = |at: usize| thing(&at.to_string());
     for above in (0..DEPTH - 1).rev() {
-        let fact = Fact::node(PLAIN, None, link(above + 1), NodeFact::Under(link(above).into()));
+        let fact = Fact::node(PLAIN, None, link(above + 1), NodeFact::Under(Box::new(link(above).into())));
         let _ = model.apply(fact);
     }
     assert_eq!(node(&model, &link(0)).rollup().map(Rollup::height), Some(DEPTH - 1));

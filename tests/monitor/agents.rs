@@ -22,8 +22,8 @@ fn deck() -> Deck {
     let above = Keys::from(NodeKey::Subtask("del-a".into(), "st-1".into()));
     let facts = [
         NodeFact::Seen(NodeKind::Agent),
-        NodeFact::Under(above),
-        NodeFact::Status(StatusReport::of(Field::Session, "running")),
+        NodeFact::Under(Box::new(above)),
+        NodeFact::Status(Box::new(StatusReport::of(Field::Session, "running"))),
     ];
     deck.facts(facts.map(|fact| Fact::node(ENGINE, Some(ago(10)), keys(), fact)).to_vec());
     deck

@@ -140,7 +140,7 @@ fn sessions_are_counted_and_what_was_silent_from_the_beginning_does_not_become_s
                 })),
             )
             .at(ago(3600), NodeFact::MaySleep(900_000))
-            .at(ago(3600), NodeFact::Status(StatusReport::of(Field::Session, "running")))
+            .at(ago(3600), NodeFact::Status(Box::new(StatusReport::of(Field::Session, "running"))))
     };
     let facts = |told: Vec<Telling>| told.into_iter().flat_map(Telling::into_facts);
     let mut listener = Listener::of([]);

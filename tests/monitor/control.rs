@@ -312,7 +312,7 @@ fn budgeted(budget: Budget, spent: u64, word: &'static str) -> Deck {
         delegation("del-a")
             .titled("the task")
             .and(NodeFact::Budgeted(Box::new(budget)))
-            .and(NodeFact::Status(report)),
+            .and(NodeFact::Status(Box::new(report))),
         step("del-a", "st-1").titled("works").runs_in("ses-1", 60).spent(spent, 1.2),
     ])
 }

@@ -103,12 +103,16 @@ impl Telling {
     }
 
     pub fn is(self, word: &'static str) -> Self {
-        self.and(NodeFact::Status(StatusReport::of(Field::Task, word)))
+        self.and(NodeFact::Status(Box::new(StatusReport::of(Field::Task, word))))
     }
 
     pub fn failed(self, why: &str) -> Self {
         let report = StatusReport::of(Field::Task, "failed");
-        self.and(NodeFact::Status(StatusReport { why: Some(why.into()), retryable: Some(true), ..report }))
+        self.and(NodeFact::Status(Box::new(StatusReport {
+            why: Some(why.into()),
+            retryable: Some(true),
+            ..report
+        })))
     }
 
     pub fn by(self, agent: &str, model: &str) -> Self {

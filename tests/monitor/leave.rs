@@ -24,8 +24,10 @@ fn the_last_tree_has_what_lives_what_ended_lately_and_what_ended_nobody_knows_wh
     let ended = quarterdeck::model::fact::StatusReport::of(quarterdeck::model::words::Field::Task, "done");
     let timeless = |id: &str| {
         let key = quarterdeck::model::key::NodeKey::Delegation(id.into());
-        let told =
-            [NodeFact::Seen(quarterdeck::model::node::NodeKind::Delegation), NodeFact::Status(ended.clone())];
+        let told = [
+            NodeFact::Seen(quarterdeck::model::node::NodeKind::Delegation),
+            NodeFact::Status(Box::new(ended.clone())),
+        ];
         told.map(|what| quarterdeck::model::fact::Fact::node(ENGINE, None, key.clone(), what))
     };
     let mut deck = Deck::of([

@@ -160,7 +160,7 @@ fn where_nothing_lives_the_first_screen_shows_what_was_last_heard_of() {
         let told = Description { index: Some(minutes), title, ..Description::default() };
         session_at(tool, &format!("s{minutes}"), ago(seconds))
             .at(ago(seconds), NodeFact::Described(Box::new(told)))
-            .at(ago(seconds), NodeFact::Status(StatusReport::of(Field::Session, "completed")))
+            .at(ago(seconds), NodeFact::Status(Box::new(StatusReport::of(Field::Session, "completed"))))
             .at(ago(seconds), NodeFact::Clock(Clock::Ended, ago(seconds)))
     };
     let mut deck = Deck::of([past("codex", 90), past("codex", 95)]);
@@ -204,7 +204,7 @@ fn an_idle_session_neither_works_nor_needs_anybody_nor_is_over() {
 }
 
 fn idle() -> NodeFact {
-    NodeFact::Status(StatusReport::of(Field::Session, "idle"))
+    NodeFact::Status(Box::new(StatusReport::of(Field::Session, "idle")))
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn a_word_of_a_state_is_whole_in_a_narrow_tree() {
 fn a_state_that_its_sources_disagree_about_is_marked_and_the_panel_says_who_is_believed() {
     let mut deck = Deck::of([session("claude", "s-1").titled("disputed").is("running")]);
     assert!(!deck.text(120, 40).contains('≠'));
-    let failed = NodeFact::Status(StatusReport::of(Field::Task, "failed"));
+    let failed = NodeFact::Status(Box::new(StatusReport::of(Field::Task, "failed")));
     let key = NodeKey::CliSession("claude".into(), "s-1".into());
     deck.facts(vec![Fact::node(FOREIGN, Some(ago(30)), key, failed)]);
     for wide in [60, 80, 100, 120, 160] {
@@ -304,7 +304,7 @@ fn a_state_that_its_sources_disagree_about_is_marked_and_the_panel_says_who_is_b
 fn why_says_of_what_is_silent_since_when_what_it_did_last_and_that_no_process_is_known() {
     let silent = session_at("claude", "s-1", ago(3660))
         .at(ago(3660), NodeFact::MaySleep(60_000))
-        .at(ago(3660), NodeFact::Status(StatusReport::of(Field::Session, "running")))
+        .at(ago(3660), NodeFact::Status(Box::new(StatusReport::of(Field::Session, "running"))))
         .at(ago(3660), NodeFact::Active(Action { last: Some("Bash: cargo test".into()), next: None }));
     let mut deck = Deck::of([silent]);
     deck.wait(1);
@@ -322,7 +322,10 @@ fn a_session_that_nobody_handed_anything_is_at_no_depth_and_its_agent_at_one() {
     let above = NodeKey::CliSession("claude".into(), "aaaa".into());
     let mut deck = Deck::of([
         session("claude", "aaaa").titled("Make it work").is("running"),
-        session("claude", "bbbb").titled("Look around").is("running").and(NodeFact::Under(above.into())),
+        session("claude", "bbbb")
+            .titled("Look around")
+            .is("running")
+            .and(NodeFact::Under(Box::new(above.into()))),
     ]);
     let depth = |deck: &mut Deck| {
         let text = deck.text(120, 40);

@@ -105,7 +105,7 @@ fn hostile(text: &str) -> Deck {
         NodeFact::Asked(Box::new(question)),
         NodeFact::Attempted(Box::new(attempt)),
         NodeFact::Active(action),
-        NodeFact::Status(failed),
+        NodeFact::Status(Box::new(failed)),
     ] {
         deck.tell(ENGINE, 590, key.clone(), fact);
     }

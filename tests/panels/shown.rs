@@ -155,7 +155,7 @@ fn why_something_is_said_to_run_is_shown_also_when_it_falls_silent() {
     let mut deck = fleet();
     let word = StatusReport::of(Field::Task, "running");
     let why = Some("Its task is active; the record itself still says pending.".to_owned());
-    deck.tell(ENGINE, 590, step("st-2"), NodeFact::Status(StatusReport { why, ..word }));
+    deck.tell(ENGINE, 590, step("st-2"), NodeFact::Status(Box::new(StatusReport { why, ..word })));
     deck.select(&step("st-2"));
     let shown = |deck: &mut Deck| page(80, &deck.lines(Tab::Why, 80));
     assert!(shown(&mut deck).contains("the record itself still says pending."), "{}", shown(&mut deck));
@@ -397,7 +397,7 @@ fn handoff_shows_path_clocks_rules_attempts_and_who_disagrees() {
     let again =
         Attempt { attempt: 2, session_id: Some("ses-9".into()), pid: Some(4200), ..Attempt::default() };
     deck.tell(ENGINE, 70, key.clone(), NodeFact::Attempted(Box::new(again)));
-    deck.tell(PLAIN, 80, key.clone(), NodeFact::Status(StatusReport::of(Field::Task, "completed")));
+    deck.tell(PLAIN, 80, key.clone(), NodeFact::Status(Box::new(StatusReport::of(Field::Task, "completed"))));
     deck.select(&key);
     assert_snapshot!(deck.at_widths(Tab::Handoff));
 }

@@ -79,7 +79,12 @@ fn a_thought_is_thinking_until_it_is_silent_for_too_long() {
 #[test]
 fn a_live_process_is_said_to_be_alive_and_a_dead_one_gone() {
     let mut deck = running();
-    deck.tell(PROCESS, 590, step("st-2"), NodeFact::Status(StatusReport::of(Field::Session, "running")));
+    deck.tell(
+        PROCESS,
+        590,
+        step("st-2"),
+        NodeFact::Status(Box::new(StatusReport::of(Field::Session, "running"))),
+    );
     deck.advance(950);
     assert_eq!(words(&deck).as_deref(), Some("no sign since 03:43:10, for 6m00s; its process 4102 is alive"));
     let exit = Attempt { attempt: 1, signal: Some(9), ended_at: Some(at(940)), ..Attempt::default() };

@@ -85,7 +85,7 @@ impl Deck {
     }
 
     pub fn status(&mut self, seconds: i64, key: NodeKey, field: Field, word: &'static str) {
-        self.tell(ENGINE, seconds, key, NodeFact::Status(StatusReport::of(field, word)));
+        self.tell(ENGINE, seconds, key, NodeFact::Status(Box::new(StatusReport::of(field, word))));
     }
 
     pub fn happened(&mut self, seconds: i64, key: NodeKey, name: &str, note: Option<&str>) {
@@ -245,7 +245,7 @@ pub fn fleet() -> Deck {
         retryable: Some(true),
         ..StatusReport::of(Field::Task, "failed")
     };
-    deck.tell(ENGINE, 120, step("st-3"), NodeFact::Status(failed));
+    deck.tell(ENGINE, 120, step("st-3"), NodeFact::Status(Box::new(failed)));
     deck.select(&delegation());
     deck
 }

@@ -11,6 +11,7 @@ use quarterdeck::source::feed::Feed;
 use rstest::rstest;
 
 use super::claude::answer;
+use super::index::damage_the_rest;
 use super::world::{Followed, Home, SOURCE, now};
 
 /// More than are looked at before anything is told, folders and files alike.
@@ -91,6 +92,29 @@ fn all_that_the_index_knows_is_told_before_old_files_are_looked_at() {
     assert_ne!(followed.shape(), whole.shape(), "and then it is known to be otherwise");
 }
 
+#[test]
+fn a_start_tells_all_without_what_the_index_has_of_each_message() {
+    let home = old_and_new();
+    let whole = home.follow().shape();
+    damage_the_rest(&home);
+    let mut followed = Followed { feed: home.feed(), model: Model::default(), now: now() };
+    let batch = followed.feed.poll(now());
+    let _ = followed.model.apply_all(batch.facts);
+    let _ = followed.model.advance(now());
+    assert!(batch.more);
+    assert_eq!(followed.shape(), whole);
+    // That it is damaged is found by the last look, and then everything is read anew.
+    followed.look();
+    assert_eq!(sorted(&followed.shape()), sorted(&whole));
+    drop(followed);
+    fs::write(agent(&home), "").unwrap();
+    let mut fresh = home.follow();
+    let shape = fresh.shape();
+    fs::remove_dir_all(home.folder.path().join(".cache")).unwrap();
+    fresh = home.follow();
+    assert_eq!(sorted(&shape), sorted(&fresh.shape()), "the index that was written then is whole");
+}
+
 #[rstest]
 #[case::nothing_happened(|_: &Home| {})]
 #[case::a_session_goes_on(|home: &Home| home.append(MAIN, answer(None, "f00d", "9", 77).as_bytes()))]
@@ -122,6 +146,16 @@ fn all_that_the_index_knows_is_told_before_old_files_are_looked_at() {
 #[case::agents_are_put_behind_a_link(|home: &Home| {
     fs::rename(home.path(AGENTS), home.path("elsewhere")).unwrap();
     std::os::unix::fs::symlink(home.path("elsewhere"), home.path(AGENTS)).unwrap();
+})]
+#[case::the_rest_of_the_index_is_damaged(damage_the_rest)]
+#[case::it_is_damaged_and_a_session_goes_on(|home: &Home| {
+    damage_the_rest(home);
+    home.append(MAIN, answer(None, "f00d", "9", 77).as_bytes());
+})]
+#[case::it_is_damaged_and_a_copy_comes(|home: &Home| {
+    damage_the_rest(home);
+    // Now somebody wants to know each message of the old one.
+    home.write("projects/-srv-shop/cccc0001.jsonl", &fs::read(home.path(MAIN)).unwrap());
 })]
 fn whatever_happened_to_old_files_a_second_start_ends_as_one_without_an_index(#[case] happens: fn(&Home)) {
     let home = old_and_new();

@@ -11,12 +11,36 @@ use rstest::rstest;
 
 use crate::world::{Followed, Home, now};
 
-fn index(home: &Home) -> PathBuf {
+pub fn index(home: &Home) -> PathBuf {
     let folder = home.folder.path().join(".cache/quarterdeck/trails");
     let mut files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
     let file = files.next().unwrap();
     assert!(files.next().is_none(), "one index, and nothing temporary is left");
     file
+}
+
+/// Returns what a start reads of an index, and the rest.
+fn parts(whole: &[u8]) -> (&[u8], &[u8]) {
+    let (parts, end) = whole.split_last_chunk::<16>().unwrap();
+    let told = u64::from_le_bytes(end[4..12].try_into().unwrap());
+    let (told, later) = parts.split_at(usize::try_from(told).unwrap());
+    assert_eq!(sealed(told, later), whole, "a checksum of each");
+    (told, later)
+}
+
+/// The same put together, with checksums that are right.
+fn sealed(told: &[u8], later: &[u8]) -> Vec<u8> {
+    let [sum, sum_later] = [told, later].map(|part| crc32fast::hash(part).to_le_bytes());
+    [told, later, &sum, &(told.len() as u64).to_le_bytes(), &sum_later].concat()
+}
+
+/// Changes a byte of what a start does not read.
+pub fn damage_the_rest(home: &Home) {
+    let file = index(home);
+    let mut whole = fs::read(&file).unwrap();
+    let at = parts(&whole).0.len() + 100;
+    whole[at] ^= 0x10;
+    fs::write(&file, whole).unwrap();
 }
 
 #[rstest]
@@ -101,22 +125,21 @@ fn a_broken_or_foreign_index_is_read_over() {
     let cold = home.shape();
     let file = index(&home);
     let good = fs::read(&file).unwrap();
-    let (said, sum) = good.split_at(good.len() - 4);
-    assert_eq!(crc32fast::hash(said).to_le_bytes(), sum, "a checksum of everything before it");
-    let sealed = |said: &[u8]| [said, &crc32fast::hash(said).to_le_bytes()].concat();
+    let (said, later) = parts(&good);
     let with = |what: &[u8], other: &[u8]| {
         let at = said.windows(what.len()).position(|part| part == what).unwrap();
-        sealed(&[&said[..at], other, &said[at + what.len()..]].concat())
+        sealed(&[&said[..at], other, &said[at + what.len()..]].concat(), later)
     };
     let reader = [b"claude".as_slice(), &[u8::try_from(VERSION).unwrap()]].concat();
     let foreign = [
-        with(b"trails 6", b"trails 5"),
+        with(b"trails 7", b"trails 6"),
         with(b"claude", b"cloude"),
         with(&reader, b"claude\x7f"),
         with(b" all", b" few"),
-        sealed(&said[..said.len() - 1]),
-        sealed(&[said, b"x"].concat()),
-        sealed(b"quarterdeck trails 4\n"),
+        sealed(&said[..said.len() - 1], later),
+        sealed(&[said, b"x"].concat(), later),
+        sealed(said, &later[..later.len() - 1]),
+        sealed(b"quarterdeck trails 4\n", b""),
         b"\n\n".to_vec(),
     ];
     let cut = (0..good.len()).step_by(97).map(|at| good[..at].to_vec());
@@ -137,11 +160,11 @@ fn what_the_index_says_of_one_trail_is_read_anew_where_it_is_none() {
     let cold = home.shape();
     let file = index(&home);
     let good = fs::read(&file).unwrap();
-    let (said, _) = good.split_at(good.len() - 4);
+    let (said, later) = parts(&good);
     // Sound as a file, but what a trail said is no text any more.
     let at = said.windows(8).rposition(|part| part == b"Count th").unwrap();
     let broken = [&said[..at], &[0xff; 8], &said[at + 8..]].concat();
-    fs::write(&file, [&broken[..], &crc32fast::hash(&broken).to_le_bytes()].concat()).unwrap();
+    fs::write(&file, sealed(&broken, later)).unwrap();
     assert_eq!(home.shape(), cold);
 }
 

@@ -285,7 +285,7 @@ impl Reader {
             let description =
                 Description { title, provider: Some("anthropic".into()), ..Description::default() };
             say.push(Said::of(at, keys.clone(), NodeFact::Seen(NodeKind::Agent)));
-            say.push(Said::of(None, keys.clone(), NodeFact::Under(self.key.clone().into())));
+            say.push(Said::of(None, keys.clone(), NodeFact::Under(Box::new(self.key.clone().into()))));
             say.push(Said::of(None, keys.clone(), NodeFact::Described(Box::new(description))));
             say.extend(at.map(|at| Said::of(None, keys.clone(), NodeFact::Clock(Clock::Started, at))));
         }
@@ -392,7 +392,9 @@ impl Trail for Reader {
             let session = session.as_ref().or(self.state.session.as_ref());
             let session = session.map(|id| NodeKey::CliSession(TOOL.into(), Arc::clone(id)));
             say.extend(
-                above.or(session).map(|above| Said::of(None, keys.clone(), NodeFact::Under(above.into()))),
+                above
+                    .or(session)
+                    .map(|above| Said::of(None, keys.clone(), NodeFact::Under(Box::new(above.into())))),
             );
             self.state.spawns.hang(note.call.as_deref(), &self.key, say);
             // Without a note beside it, the call that started it describes it; where none is known, its prompt does.

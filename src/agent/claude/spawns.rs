@@ -127,7 +127,7 @@ impl Spawns {
             ..Description::default()
         };
         say.push(Said::of(None, keys.clone(), NodeFact::Seen(NodeKind::Agent)));
-        let under = under.map(|under| NodeFact::Under(under.clone().into()));
+        let under = under.map(|under| NodeFact::Under(Box::new(under.clone().into())));
         say.extend(under.map(|under| Said::of(None, keys.clone(), under)));
         say.push(Said::of(None, keys.clone(), NodeFact::Described(Box::new(description))));
         say.extend(at.map(|at| Said::of(None, keys.clone(), NodeFact::Clock(Clock::Created, at))));
@@ -141,7 +141,7 @@ impl Spawns {
         let copied = self.calls.iter().find(|known| own == Some(&*known.call)).map(|known| known.nth);
         for known in self.calls.iter().filter(|known| copied.is_none_or(|copied| known.nth > copied)) {
             let key = NodeKey::ToolUse(Arc::clone(&known.call));
-            say.push(Said::of(None, key, NodeFact::Under(under.clone().into())));
+            say.push(Said::of(None, key, NodeFact::Under(Box::new(under.clone().into()))));
         }
     }
 
@@ -215,5 +215,5 @@ fn failed(text: &str) -> NodeFact {
 
 /// Makes a status report of a session or an agent.
 pub fn status(word: &str, why: Option<String>) -> NodeFact {
-    NodeFact::Status(StatusReport { why, ..StatusReport::of(Field::Session, word.to_owned()) })
+    NodeFact::Status(Box::new(StatusReport { why, ..StatusReport::of(Field::Session, word.to_owned()) }))
 }

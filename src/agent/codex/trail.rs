@@ -148,7 +148,7 @@ impl Rollout {
         let parent = spawn.parent_thread_id.as_ref().or(meta.parent_thread_id.as_ref());
         self.is_below = parent.is_some();
         if let Some(parent) = parent {
-            voice.says(NodeFact::Under(key(parent).into()));
+            voice.says(NodeFact::Under(Box::new(key(parent).into())));
         }
         let nickname = spawn.agent_nickname.or_else(|| meta.agent_nickname.clone());
         let agent = match (nickname, spawn.agent_role) {
@@ -325,7 +325,7 @@ impl Voice<'_> {
     }
 
     fn stands(&mut self, word: &'static str, why: Option<String>) {
-        self.says(NodeFact::Status(StatusReport { why, ..StatusReport::of(Field::Session, word) }));
+        self.says(NodeFact::Status(Box::new(StatusReport { why, ..StatusReport::of(Field::Session, word) })));
     }
 
     fn returns(&mut self, summary: &str) {
@@ -350,7 +350,7 @@ impl Voice<'_> {
         let under = key(self.thread).into();
         let mut say = |what| self.say.push(Said::of(self.at, key(child), what));
         say(NodeFact::Seen(NodeKind::Agent));
-        say(NodeFact::Under(under));
+        say(NodeFact::Under(Box::new(under)));
         let (agent, path) = (agent.map(Into::into), path.map(steps));
         let provider = Some(TOOL.into());
         say(NodeFact::Described(Box::new(Description {

@@ -139,7 +139,7 @@ impl Chat {
         let mut voice = Voice { at: known.since, session, say };
         voice.says(NodeFact::Seen(kind));
         if let Some(parent) = &self.parent {
-            voice.says(NodeFact::Under(key(parent).into()));
+            voice.says(NodeFact::Under(Box::new(key(parent).into())));
         }
         let agent = (!self.is_subagent).then(|| TOOL.into());
         voice.describes(Description {
@@ -285,7 +285,7 @@ impl Voice<'_> {
     }
 
     fn stands(&mut self, word: &'static str, why: Option<String>) {
-        self.says(NodeFact::Status(StatusReport { why, ..StatusReport::of(Field::Session, word) }));
+        self.says(NodeFact::Status(Box::new(StatusReport { why, ..StatusReport::of(Field::Session, word) })));
     }
 
     fn returns(&mut self, summary: &str) {
@@ -309,7 +309,7 @@ impl Voice<'_> {
         let at = call.timestamp.or(self.at);
         let mut say = |what| self.say.push(Said::of(at, key(child), what));
         say(NodeFact::Seen(NodeKind::Agent));
-        say(NodeFact::Under(under));
+        say(NodeFact::Under(Box::new(under)));
         let text = |name: &str| call.args.get(name).and_then(Value::as_str);
         let agent = text("agent_name").map(Into::into);
         let title = text("prompt").and_then(excerpt::title);
@@ -317,7 +317,7 @@ impl Voice<'_> {
         say(NodeFact::Described(Box::new(Description { title, agent, provider, ..Description::default() })));
         let status = |word: &'static str, why: Option<&str>| {
             let why = why.map(str::to_owned);
-            NodeFact::Status(StatusReport { why, ..StatusReport::of(Field::Session, word) })
+            NodeFact::Status(Box::new(StatusReport { why, ..StatusReport::of(Field::Session, word) }))
         };
         // Only the call tells how a sub-agent ended that never said that it is done.
         match (call.status.as_deref(), call.termination()) {

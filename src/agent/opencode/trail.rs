@@ -21,7 +21,7 @@ pub fn session(row: &SessionRow, say: &mut Vec<Said>) {
     let kind = if row.parent.is_some() { NodeKind::Agent } else { NodeKind::Session };
     says(NodeFact::Seen(kind));
     if let Some(parent) = &row.parent {
-        says(NodeFact::Under(key(parent).into()));
+        says(NodeFact::Under(Box::new(key(parent).into())));
     }
     let title = row.title.as_deref().map(|title| match row.parent {
         Some(_) => title.rsplit_once(SUBAGENT).map_or(title, |(title, _)| title),
@@ -103,7 +103,7 @@ fn standing(message: &Message) -> (&'static str, Option<String>) {
 }
 
 fn stands(word: &'static str, why: Option<String>) -> NodeFact {
-    NodeFact::Status(StatusReport { why, ..StatusReport::of(Field::Session, word) })
+    NodeFact::Status(Box::new(StatusReport { why, ..StatusReport::of(Field::Session, word) }))
 }
 
 /// Says what a part tells of its session: which tool it uses, what it answers.

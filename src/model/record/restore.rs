@@ -81,7 +81,7 @@ fn node_facts(mut record: Record, parent: Option<&NodeKey>, source: SourceId, ou
     told.push((None, NodeFact::Seen(kind)));
     let mut tell = |at, what| told.push((at, what));
     if let Some(parent) = record.parent.take().or_else(|| parent.cloned()) {
-        tell(None, NodeFact::Under(parent.into()));
+        tell(None, NodeFact::Under(Box::new(parent.into())));
     }
     tell(None, NodeFact::Described(Box::new(description(&mut record))));
     if let Some(handoff) = handoff(&mut record) {
@@ -91,7 +91,7 @@ fn node_facts(mut record: Record, parent: Option<&NodeKey>, source: SourceId, ou
         tell(None, NodeFact::Attempted(Box::new(attempt)));
     }
     if let Some(report) = status(&mut record, kind) {
-        tell(record.since, NodeFact::Status(report));
+        tell(record.since, NodeFact::Status(Box::new(report)));
     }
     let clocks = [
         (Clock::Created, record.created_at),

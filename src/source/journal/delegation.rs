@@ -124,7 +124,7 @@ impl Teller<'_> {
     fn plan(&mut self, id: &DelegationId, keys: &Keys, plan: p::Plan) {
         if let Some(parent) = plan.parent_delegation_id {
             let above = target(&parent, plan.parent_subtask_id.as_ref());
-            self.node(keys, NodeFact::Under(above.into()));
+            self.node(keys, NodeFact::Under(Box::new(above.into())));
         }
         let description = Description {
             title: plan.title,
@@ -164,7 +164,7 @@ impl Teller<'_> {
         if let Some(budget) = spec.budget {
             self.node(&keys, NodeFact::Budgeted(Box::new(budget)));
         }
-        self.node(keys, NodeFact::Status(report(Field::Task, "queued", None, None)));
+        self.node(keys, NodeFact::Status(Box::new(report(Field::Task, "queued", None, None))));
     }
 }
 

@@ -105,7 +105,7 @@ impl Teller<'_> {
             ..Description::default()
         };
         self.node(&keys, NodeFact::Described(Box::new(description)));
-        self.node(&keys, NodeFact::Status(report(FIELD, "queued", None, data.attempt)));
+        self.node(&keys, NodeFact::Status(Box::new(report(FIELD, "queued", None, data.attempt))));
         self.happened(&keys, name, data.reason.map(Into::into));
     }
 
@@ -151,7 +151,7 @@ impl Teller<'_> {
         }
         self.node(&keys, NodeFact::Seen(NodeKind::Agent));
         if let Some(parent) = &data.parent_agent_id {
-            self.node(&keys, NodeFact::Under(agent(&data.session_id, parent)));
+            self.node(&keys, NodeFact::Under(Box::new(agent(&data.session_id, parent))));
         }
         if let Some(task) = data.task {
             let handoff = Handoff { context: Some(task), ..Handoff::default() };

@@ -12,8 +12,9 @@ use hashbrown::HashMap;
 use super::database::{Database, Numbered};
 use crate::agent::trail;
 use crate::source::trails::cost::Pricer;
-use crate::source::trails::fold::{Fold, Told};
+use crate::source::trails::fold::{Fold, Page, Told};
 use crate::source::trails::index::Place;
+use crate::source::trails::later::Later;
 use crate::source::trails::pack::{Texts, Unpacker};
 
 /// The version of what is kept: it grows when the same rows say something else.
@@ -49,7 +50,7 @@ pub struct Kept {
 #[derive(Debug, Default)]
 struct Said {
     /// Up to the last time that the index was written, packed: most sessions are over.
-    before: Bytes,
+    before: Page,
     since: Fold,
 }
 
@@ -60,13 +61,13 @@ pub struct Recalled {
     /// Messages that were not finished.
     pub open: Vec<Numbered>,
     /// Each session with the newest message of it that was told.
-    sessions: Vec<(String, i64, Bytes)>,
+    sessions: Vec<(String, i64, Page)>,
 }
 
 impl Recalled {
     /// Reads an index; `None` if there is none, or its costs are by another table of prices.
     pub fn load(place: &Place, prices: u64) -> Option<Self> {
-        Self::unpack(place, &place.load_whole()?, prices)
+        Self::unpack(place, &place.load_whole()?.told, prices)
     }
 
     /// Reads what an index says; `None` where it is none, or another's.
@@ -79,7 +80,9 @@ impl Recalled {
         let mark = Mark { newest: from.signed()?, last: from.text()?.into(), count: from.number()? };
         let open = from.list(|from| Some(Numbered::unread(from.signed()?, from.text()?)))?;
         let session = |from: &mut Unpacker<'_>| {
-            Some((from.text()?.into(), from.signed()?, whole.slice_ref(from.bytes()?)))
+            let (id, newest) = (from.text()?.into(), from.signed()?);
+            let [told, each] = [whole.slice_ref(from.bytes()?), whole.slice_ref(from.bytes()?)];
+            Some((id, newest, Page { told, each: Later::Here(each) }))
         };
         let sessions = from.list(session)?;
         from.is_done().then_some(Self { mark, open, sessions })
@@ -156,7 +159,9 @@ impl Kept {
         writing.list(&mut self.sessions, |writing, (id, said)| {
             writing.to.text(id);
             writing.to.signed(newest(id));
-            writing.to.bytes(said.pack(pricer));
+            let page = said.pack(pricer);
+            writing.to.bytes(&page.told);
+            writing.to.bytes(page.each.get());
             Ok(())
         })?;
         writing.finish()
@@ -164,7 +169,7 @@ impl Kept {
 }
 
 impl Said {
-    fn pack(&mut self, pricer: &mut Pricer) -> &[u8] {
+    fn pack(&mut self, pricer: &mut Pricer) -> &Page {
         if !self.since.nodes.is_empty() {
             // It was read when it was recalled; before the first time there is nothing.
             let mut whole = Fold::unpack(&self.before, &mut Texts::default()).unwrap_or_default();

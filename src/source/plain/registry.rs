@@ -99,7 +99,7 @@ fn session(row: Loose<'_>, id: &str, place: Place, source: SourceId, out: &mut V
     let mut tell = |what| out.push(Fact::node(source, None, keys.clone(), what));
     tell(NodeFact::Seen(NodeKind::Session));
     if let Some(above) = above {
-        tell(NodeFact::Under(above.into()));
+        tell(NodeFact::Under(Box::new(above.into())));
     }
     let command = row.text(&["command"]);
     let title = match (&command, &task) {
@@ -134,6 +134,6 @@ fn session(row: Loose<'_>, id: &str, place: Place, source: SourceId, out: &mut V
         }
     }
     if let Some(word) = row.text(&["status"]) {
-        tell(NodeFact::Status(StatusReport::of(Field::Session, word)));
+        tell(NodeFact::Status(Box::new(StatusReport::of(Field::Session, word))));
     }
 }

@@ -259,7 +259,7 @@ fn status(row: Loose<'_>, field: Field) -> Option<StatusReport> {
 /// The word without a moment: a file that was set back in time is still what counts now.
 fn tell_status(report: Option<StatusReport>, key: &NodeKey, source: SourceId, out: &mut Vec<Fact>) {
     if let Some(report) = report {
-        out.push(Fact::node(source, None, key.clone(), NodeFact::Status(report)));
+        out.push(Fact::node(source, None, key.clone(), NodeFact::Status(Box::new(report))));
     }
 }
 

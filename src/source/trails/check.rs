@@ -19,7 +19,8 @@ pub(super) const CHECKED_LATER: usize = 256;
 impl<T: Tool> Trails<T> {
     /// Returns whether what a start told is still to be looked at.
     pub(super) fn is_first_to_check(&self) -> bool {
-        self.first.is_some() && (!self.unchecked.is_empty() || self.walk.has_unchecked())
+        let has_unread = || self.shelf.as_ref().is_some_and(|shelf| !shelf.is_checked());
+        self.first.is_some() && (!self.unchecked.is_empty() || self.walk.has_unchecked() || has_unread())
     }
 
     /// Returns whether there is something to do right away.
@@ -42,7 +43,8 @@ impl<T: Tool> Trails<T> {
     /// was told does not count any more, all is told anew.
     pub(super) fn check(&mut self, most: usize) {
         if self.unchecked.is_empty() && !self.walk.has_unchecked() {
-            return;
+            // The last look of a start is at the rest of the index: whether it is what was written.
+            return self.shelf.iter().for_each(|shelf| shelf.check());
         }
         let base = Base::of(self.tool.root());
         for _ in 0..most {

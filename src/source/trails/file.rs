@@ -7,17 +7,18 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use bytes::Bytes;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::cost::Pricer;
-use super::fold::{Fold, Told};
+use super::fold::{Fold, Page, Told};
 use super::index::{Concluded, Entry, Stamped};
+use super::later::Later;
 use super::look::{Look, open_plain, stamped};
 use super::pack::Texts;
 use super::tell::{Owner, Teller};
 use super::tool::Tool;
+use super::walk::apart;
 use crate::agent::lines::Lines;
 use crate::agent::trail::{Beside, Lasts, Process, Said, Trail};
 use crate::model::time::Stamp;
@@ -44,11 +45,11 @@ pub struct TrailFile {
     inode: u64,
     /// Where the next line begins that the reader has not seen.
     offset: u64,
-    /// Up to where bytes were read: what is after `offset` is the beginning of a line, in `lines`.
+    /// Up to where bytes were read: what is after `offset` is the beginning of a line, in `work`.
     read_to: u64,
-    lines: Lines,
     reader: Reader,
-    side: Side,
+    /// What is needed only while it is looked into: of most files nobody reads anything.
+    work: Option<Box<Work>>,
     /// What was last concluded of it, while nothing new was read.
     concluded: Option<Concluded>,
 }
@@ -57,18 +58,30 @@ enum Reader {
     /// Nothing was read yet.
     Fresh,
     /// Put aside as its state, in JSON.
-    Aside(Bytes),
+    Aside(Later),
     Open(Box<dyn Trail>),
 }
 
 /// What a file said. Most files never change again: theirs is packed.
 enum Kept {
-    Packed(Bytes),
+    Packed(Page),
     /// The same, and the index knows that no other trail has one of its messages.
-    Alone(Bytes),
+    Alone(Page),
     /// Packed, with costs by a table that is not in force any more.
-    Unpriced(Bytes),
+    Unpriced(Page),
     Open(Fold),
+}
+
+/// What is in work while a trail is looked into.
+struct Work {
+    lines: Lines,
+    side: Side,
+}
+
+impl Default for Work {
+    fn default() -> Self {
+        Self { lines: Lines::squeezing(), side: Side::default() }
+    }
 }
 
 /// The small file beside it.
@@ -137,9 +150,8 @@ impl TrailFile {
             inode: look.stamped.inode,
             offset: 0,
             read_to: 0,
-            lines: Lines::squeezing(),
             reader: Reader::Fresh,
-            side: Side::default(),
+            work: None,
             concluded: None,
         }
     }
@@ -168,19 +180,18 @@ impl TrailFile {
 
     /// Returns what the index keeps; of a file that was not read only that it is there.
     pub fn entry(&self, is_alone: bool, pricer: &mut Pricer) -> Option<Entry> {
+        let fold = match &self.fold {
+            Kept::Packed(page) | Kept::Alone(page) => Some(page.clone()),
+            Kept::Unpriced(page) => Fold::unpack(page, &mut Texts::default()).map(|fold| fold.pack(pricer)),
+            Kept::Open(fold) => Some(fold.pack(pricer)),
+        };
         let state = match &self.reader {
             Reader::Fresh => None,
             Reader::Aside(state) => Some(state.clone()),
-            Reader::Open(reader) => Some(reader.kept()?.into()),
+            Reader::Open(reader) => Some(Later::Here(reader.kept()?.into())),
         };
-        let fold = match &self.fold {
-            Kept::Packed(fold) | Kept::Alone(fold) => fold.clone(),
-            // What is no fold is read anew the next time too.
-            Kept::Unpriced(fold) => {
-                Fold::unpack(fold, &mut Texts::default()).unwrap_or_default().pack(pricer)
-            }
-            Kept::Open(fold) => fold.pack(pricer),
-        };
+        // What is no fold is read anew the next time too.
+        let (state, fold) = fold.map_or_else(Default::default, |fold| (state, fold));
         let (place, concluded) = (self.place.clone(), self.concluded.clone());
         let Self { stamped, born, offset, .. } = *self;
         let is_priced = true;
@@ -193,12 +204,46 @@ impl TrailFile {
         match &self.fold {
             Kept::Open(fold) => teller.tell(owner, fold, batch),
             Kept::Packed(packed) | Kept::Alone(packed) => match Fold::told(packed, texts) {
-                Some(told) if matches!(self.fold, Kept::Alone(_)) => teller.tell_alone(owner, told, batch),
-                Some(told) => teller.tell_all(owner, told, batch),
+                Some(told) => self.tell_kept(owner, told, teller, batch),
                 None => self.read_anew(),
             },
             Kept::Unpriced(_) => self.read_anew(),
         }
+    }
+
+    /// Tells what was kept of it.
+    pub fn tell_kept(
+        &self,
+        owner: Owner,
+        told: impl IntoIterator<Item = Told>,
+        teller: &mut Teller,
+        batch: &mut Batch,
+    ) {
+        match &self.fold {
+            Kept::Alone(_) => teller.tell_alone(owner, told, batch),
+            Kept::Packed(_) | Kept::Unpriced(_) | Kept::Open(_) => teller.tell_all(owner, told, batch),
+        }
+    }
+
+    /// Puts into `told` everything that it said and what follows from it; returns whether all of that was kept and nothing
+    /// changed since.
+    pub fn recalled(
+        &mut self,
+        tool: &impl Tool,
+        now: Stamp,
+        texts: &mut Texts,
+        told: &mut Vec<Told>,
+    ) -> bool {
+        told.clear();
+        if self.is_told || self.is_behind() || self.trouble.is_some() {
+            return false;
+        }
+        self.process = tool.process(&self.path);
+        let (Kept::Alone(page) | Kept::Packed(page)) = &self.fold else { return false };
+        let concluded = self.still_holds(tool, now);
+        self.is_told =
+            concluded.is_some_and(|concluded| Fold::told_with(page, &concluded.fold, texts, told).is_some());
+        self.is_told
     }
 
     /// Takes out of their bytes messages whose costs are by another table: they are computed when they are told.
@@ -216,8 +261,12 @@ impl TrailFile {
             return;
         }
         if let Kept::Packed(packed) | Kept::Alone(packed) | Kept::Unpriced(packed) = &self.fold {
-            // What is no fold was read anew before it was told.
-            self.fold = Kept::Open(Fold::unpack(packed, texts).unwrap_or_default());
+            let whole = Fold::unpack(packed, texts);
+            if whole.is_none() {
+                // The index is not what was written, which is noticed now: nothing that was read of it counts.
+                self.disown();
+            }
+            self.fold = Kept::Open(whole.unwrap_or_default());
         }
         if let Kept::Open(fold) = &mut self.fold {
             fold.absorb(fresh);
@@ -231,8 +280,8 @@ impl TrailFile {
 
     /// Takes in all that it said, and tells it as a later start would: what it used as one sum, wherever that can be.
     pub fn tell_sealed(&mut self, owner: Owner, whole: Fold, teller: &mut Teller, batch: &mut Batch) {
-        let (packed, told) = whole.seal(&mut teller.pricer);
-        self.fold = Kept::Packed(packed);
+        let (page, told) = whole.seal(&mut teller.pricer);
+        self.fold = Kept::Packed(page);
         teller.tell_all(owner, told, batch);
     }
 
@@ -244,16 +293,24 @@ impl TrailFile {
 
     /// Returns who has what is in it, by the file's number.
     pub fn owner(&self, tool: &impl Tool, file: usize) -> Owner {
-        let path = self.path.as_os_str().as_bytes();
-        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let order =
-            name.iter().chain(std::iter::repeat(&0)).take(8).fold(0, |all, byte| all << 8 | u64::from(*byte));
+        let name = apart(self.path.as_os_str()).map(|(_, name)| name.as_bytes()).unwrap_or_default();
+        let mut order = [0; 8];
+        order.iter_mut().zip(name).for_each(|(slot, byte)| *slot = *byte);
+        let order = u64::from_be_bytes(order);
         Owner { file, is_below: tool.is_below(&self.path), born: self.born, order }
     }
 
     /// Returns whether what was read is still there.
     pub fn is_same(&self, now: Stamped) -> bool {
         now.inode == self.inode && now.len >= self.read_to
+    }
+
+    /// Returns whether what the index had of it turned out to be lost.
+    pub fn is_lost(&self) -> bool {
+        match &self.fold {
+            Kept::Packed(page) | Kept::Alone(page) | Kept::Unpriced(page) => page.each.is_lost(),
+            Kept::Open(_) => false,
+        }
     }
 
     /// Returns whether no line of it was read yet.
@@ -343,8 +400,8 @@ impl TrailFile {
             }
             let bytes = buffer.get(..read).unwrap_or_default();
             let Reader::Open(reader) = &mut self.reader else { return Ok((taken, Ending::End)) };
-            let offset = &mut self.offset;
-            self.lines.pass(self.read_to, bytes, |line| {
+            let (offset, work) = (&mut self.offset, self.work.get_or_insert_default());
+            work.lines.pass(self.read_to, bytes, |line| {
                 *offset = line.next;
                 reader.line(line, said);
             });
@@ -358,7 +415,8 @@ impl TrailFile {
     /// Returns what follows from all that was read so far, and whether that is worth keeping.
     pub fn conclude(&mut self, tool: &impl Tool, now: Stamp, texts: &mut Texts) -> (Conclusion, bool) {
         self.process = tool.process(&self.path);
-        if let Some(told) = self.still_holds(tool, now, texts) {
+        let before = self.still_holds(tool, now).map(|before| Page::plain(before.fold.clone()));
+        if let Some(told) = before.and_then(|before| Fold::told(&before, texts)) {
             return (Conclusion::Known(told), false);
         }
         self.look_beside(tool);
@@ -367,7 +425,8 @@ impl TrailFile {
         let mut said: Vec<Said> = Vec::new();
         let mut lasts = Lasts::default();
         if let Reader::Open(reader) = &self.reader {
-            let beside = Beside { side: self.side.bytes.as_deref(), process: self.process, now };
+            let side = self.side().and_then(|side| side.bytes.as_deref());
+            let beside = Beside { side, process: self.process, now };
             reader.conclude(&beside, &mut said);
             lasts = reader.lasts(&beside);
         }
@@ -383,13 +442,12 @@ impl TrailFile {
     }
 
     /// Returns what was concluded before, if nothing changed that it depends on.
-    fn still_holds(&self, tool: &impl Tool, now: Stamp, texts: &mut Texts) -> Option<Vec<Told>> {
+    fn still_holds(&self, tool: &impl Tool, now: Stamp) -> Option<&Concluded> {
         let before = self.concluded.as_ref().filter(|before| before.process() == self.process)?;
         if now < before.from || before.until.is_some_and(|until| now >= until) {
             return None;
         }
-        let is_same_beside = before.is_side_final || before.side == self.beside(tool);
-        if is_same_beside { Fold::told(&before.fold, texts) } else { None }
+        (before.is_side_final || before.side == self.beside(tool)).then_some(before)
     }
 
     /// Keeps a conclusion for later. That a process runs is never concluded from before.
@@ -401,9 +459,9 @@ impl TrailFile {
         };
         let Lasts { until, is_side_final } = lasts;
         let is_short = until.is_some_and(|until| until <= now);
-        let side = self.side.stamped;
+        let side = self.side().and_then(|side| side.stamped);
         (!is_short).then(|| Concluded {
-            fold: fold.pack(&mut Pricer::default()),
+            fold: fold.pack_plain(),
             is_gone,
             from: now,
             until,
@@ -414,7 +472,11 @@ impl TrailFile {
 
     /// Returns why the small file beside it is not read, as it was last concluded.
     pub fn trouble_beside(&self) -> Option<&str> {
-        self.side.trouble.as_deref()
+        self.side()?.trouble.as_deref()
+    }
+
+    fn side(&self) -> Option<&Side> {
+        self.work.as_ref().map(|work| &work.side)
     }
 
     /// Puts the reader aside: a file that nobody writes needs no more than its state.
@@ -422,14 +484,17 @@ impl TrailFile {
         if let Reader::Open(reader) = &self.reader
             && let Some(state) = reader.kept()
         {
-            self.reader = Reader::Aside(state.into());
+            self.reader = Reader::Aside(Later::Here(state.into()));
             self.read_to = self.offset;
-            self.lines = Lines::squeezing();
         }
         if let Kept::Open(fold) = &self.fold {
             self.fold = Kept::Packed(fold.pack(pricer));
         }
-        self.side = Side::default();
+        match (&self.reader, &mut self.work) {
+            // It may be in the middle of a line.
+            (Reader::Open(_), Some(work)) => work.side = Side::default(),
+            (Reader::Open(_) | Reader::Fresh | Reader::Aside(_), _) => self.work = None,
+        }
     }
 
     /// Forgets everything that was read.
@@ -443,8 +508,11 @@ impl TrailFile {
             Reader::Open(reader) => Reader::Open(reader),
             Reader::Fresh => Reader::Open(tool.open(&self.path, None)),
             Reader::Aside(state) => {
-                let state = serde_json::from_slice::<Value>(&state).ok();
-                Reader::Open(tool.open(&self.path, state.as_ref()))
+                let value = serde_json::from_slice::<Value>(state.get()).ok();
+                if state.is_lost() {
+                    self.disown();
+                }
+                Reader::Open(tool.open(&self.path, value.as_ref()))
             }
         };
     }
@@ -458,15 +526,16 @@ impl TrailFile {
     fn look_beside(&mut self, tool: &impl Tool) {
         let beside = tool.side(&self.path).and_then(|path| open_plain(&path));
         let Some((mut file, now)) = beside else {
-            self.side = Side::default();
+            self.work.iter_mut().for_each(|work| work.side = Side::default());
             return;
         };
+        let side = &mut self.work.get_or_insert_default().side;
         let most = tool.largest_side();
-        self.side.trouble = (now.len > most).then(|| {
+        side.trouble = (now.len > most).then(|| {
             let mib = |bytes: u64| bytes.div_ceil(1024 * 1024);
             format!("it has {} MiB, and no more than {} are read", mib(now.len), mib(most))
         });
-        if self.side.stamped == Some(now) || self.side.trouble.is_some() {
+        if side.stamped == Some(now) || side.trouble.is_some() {
             return;
         }
         // One that is being written is half; it is read again when it is whole.
@@ -474,7 +543,7 @@ impl TrailFile {
         let is_whole =
             file.read_exact(&mut bytes).is_ok() && serde_json::from_slice::<IgnoredAny>(&bytes).is_ok();
         if is_whole {
-            self.side = Side { stamped: Some(now), bytes: Some(bytes), trouble: None };
+            *side = Side { stamped: Some(now), bytes: Some(bytes), trouble: None };
         }
     }
 }

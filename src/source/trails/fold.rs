@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 pub use messages::Packed;
-pub use told::Told;
+pub use pack::Page;
+pub use told::{Facts, Told};
 
 use crate::agent::trail::Said;
 use crate::model::event::payload::Progress;
@@ -53,7 +54,8 @@ pub struct Folded {
     pub keys: Vec<NodeKey>,
     kind: Option<NodeKind>,
     under: Vec<NodeKey>,
-    who: Option<Box<Who>>,
+    /// Who and what it is.
+    who: Option<Box<Description>>,
     clocks: Vec<(u8, i64)>,
     may_sleep: Option<u64>,
     progress: Option<Progress>,
@@ -65,21 +67,6 @@ pub struct Folded {
     sign: Option<i64>,
     context: Option<Context>,
     pub used: Vec<Used>,
-}
-
-/// Who and what it is.
-#[derive(Debug, Clone, PartialEq, Default)]
-struct Who {
-    title: Option<String>,
-    agent: Option<Name>,
-    provider: Option<Name>,
-    requested: Option<Name>,
-    injected: Option<Name>,
-    effective: Option<Name>,
-    index: Option<u32>,
-    depth: Option<u32>,
-    workspace: Option<String>,
-    is_hearsay: bool,
 }
 
 /// A status word and when it was said.
@@ -196,8 +183,8 @@ impl Folded {
         match what {
             NodeFact::Seen(kind) => self.kind = self.kind.max(Some(kind)),
             NodeFact::Under(keys) => self.under = keys.iter().cloned().collect(),
-            NodeFact::Described(told) => self.who.get_or_insert_default().update(Who::from(*told)),
-            NodeFact::Status(report) => self.status = Some(Box::new(Word::of(at, report))),
+            NodeFact::Described(told) => describe(self.who.get_or_insert_default(), *told),
+            NodeFact::Status(report) => self.status = Some(Box::new(Word::of(at, *report))),
             NodeFact::Progressed(progress) => self.progress = Some(progress),
             NodeFact::Active(action) => self.act(action.last.map(Into::into), action.next.map(Into::into)),
             NodeFact::Clock(clock, at) => self.set_clock(clock as u8, at.millis()),
@@ -251,7 +238,7 @@ impl Folded {
             self.under = later.under;
         }
         if let Some(who) = later.who {
-            self.who.get_or_insert_default().update(*who);
+            describe(self.who.get_or_insert_default(), *who);
         }
         for (clock, at) in later.clocks {
             self.set_clock(clock, at);
@@ -294,8 +281,8 @@ impl Folded {
     pub fn into_told(self) -> Option<Told> {
         let mut facts = Vec::with_capacity(told::FACTS);
         facts.extend(self.kind.map(|kind| (None, NodeFact::Seen(kind))));
-        facts.extend(keys_of(self.under).map(|under| (None, NodeFact::Under(under))));
-        facts.extend(self.who.map(|who| (None, NodeFact::Described(Box::new((*who).into())))));
+        facts.extend(keys_of(self.under).map(|under| (None, NodeFact::Under(Box::new(under)))));
+        facts.extend(self.who.map(|who| (None, NodeFact::Described(who))));
         facts.extend(self.may_sleep.map(|millis| (None, NodeFact::MaySleep(millis))));
         facts.extend(self.progress.map(|progress| (None, NodeFact::Progressed(progress))));
         facts.extend(self.context.map(|context| (None, NodeFact::Filled(context))));
@@ -329,14 +316,19 @@ impl Word {
 
     /// Returns where the word stood.
     pub fn field(&self) -> Field {
-        FIELDS.get(usize::from(self.field)).copied().unwrap_or(Field::Session)
+        field_of(self.field)
     }
 
     fn report(self) -> (Option<Stamp>, NodeFact) {
         let field = self.field();
         let report = StatusReport { why: self.why, ..StatusReport::of(field, String::from(self.word)) };
-        (self.at.map(Stamp::from_millis), NodeFact::Status(report))
+        (self.at.map(Stamp::from_millis), NodeFact::Status(Box::new(report)))
     }
+}
+
+/// Returns the field that has this number.
+fn field_of(number: u8) -> Field {
+    FIELDS.get(usize::from(number)).copied().unwrap_or(Field::Session)
 }
 
 impl Used {
@@ -399,60 +391,24 @@ impl Used {
     }
 }
 
-impl Who {
-    fn update(&mut self, later: Self) {
-        fn set<T>(mine: &mut Option<T>, told: Option<T>) {
-            if told.is_some() {
-                *mine = told;
-            }
-        }
-        set(&mut self.title, later.title);
-        set(&mut self.agent, later.agent);
-        set(&mut self.provider, later.provider);
-        set(&mut self.requested, later.requested);
-        set(&mut self.injected, later.injected);
-        set(&mut self.effective, later.effective);
-        set(&mut self.index, later.index);
-        set(&mut self.depth, later.depth);
-        set(&mut self.workspace, later.workspace);
-        // A file that speaks of itself speaks of no other node by the same keys.
-        self.is_hearsay |= later.is_hearsay;
-    }
-}
-
-impl From<Description> for Who {
-    fn from(told: Description) -> Self {
-        Self {
-            title: told.title,
-            agent: told.agent,
-            provider: told.provider,
-            requested: told.model_requested,
-            injected: told.model_injected,
-            effective: told.model_effective,
-            index: told.index,
-            depth: told.depth,
-            workspace: told.workspace,
-            is_hearsay: told.is_hearsay,
+/// Takes in what was told later of who and what a node is, as far as any trail says it.
+fn describe(known: &mut Description, later: Description) {
+    fn set<T>(known: &mut Option<T>, told: Option<T>) {
+        if told.is_some() {
+            *known = told;
         }
     }
-}
-
-impl From<Who> for Description {
-    fn from(who: Who) -> Self {
-        Self {
-            title: who.title,
-            agent: who.agent,
-            provider: who.provider,
-            model_requested: who.requested,
-            model_injected: who.injected,
-            model_effective: who.effective,
-            index: who.index,
-            depth: who.depth,
-            workspace: who.workspace,
-            is_hearsay: who.is_hearsay,
-            ..Self::default()
-        }
-    }
+    set(&mut known.title, later.title);
+    set(&mut known.agent, later.agent);
+    set(&mut known.provider, later.provider);
+    set(&mut known.model_requested, later.model_requested);
+    set(&mut known.model_injected, later.model_injected);
+    set(&mut known.model_effective, later.model_effective);
+    set(&mut known.index, later.index);
+    set(&mut known.depth, later.depth);
+    set(&mut known.workspace, later.workspace);
+    // A file that speaks of itself speaks of no other node by the same keys.
+    known.is_hearsay |= later.is_hearsay;
 }
 
 #[cfg(test)]

@@ -1,30 +1,35 @@
 //! What was read before, kept in the user's cache folder: a second start reads only what was appended.
 //!
-//! One file for a tool and a scope, an entry for each trail, a checksum at its end. It is only ever a shortcut: what is
-//! broken, foreign or of another version is read anew, and what does not fit the file on disk is not used. It holds
-//! the beginnings of prompts and answers, so only its owner may read it.
+//! One file for a tool and a scope: an entry for each trail, their checksum, then what a start does not look at
+//! ([`later`](super::later)) with a checksum of its own. It is only ever a shortcut: what is broken, foreign or of another
+//! version is read anew, and what does not fit the file on disk is not used. It holds the beginnings of prompts and answers,
+//! so only its owner may read it.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use hashbrown::HashMap;
 
+use super::fold::Page;
+use super::later::{Later, Shelf, Whole};
 use super::pack::{Packer, Texts, Unpacker};
 use super::walk::apart;
 use crate::agent::trail::Process;
 use crate::model::time::Stamp;
 
 /// The form of the index itself.
-const FORM: &[u8] = b"quarterdeck trails 6\n";
+const FORM: &[u8] = b"quarterdeck trails 7\n";
 /// So much of an index is written at once.
 const AT_ONCE: usize = 64 * 1024;
-/// How many bytes its checksum has.
-const SUM: usize = 4;
+/// What it ends with, byte by byte: the checksum of what is read at a start and how long that is, and the checksum of the
+/// rest.
+const END: usize = 4 + 8 + 4;
 
 /// What tells one content of a file from another without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,9 +51,9 @@ pub struct Entry {
     /// Up to where its lines are in the fold.
     pub offset: u64,
     /// The reader's state there, as JSON; `None` where nothing was read.
-    pub state: Option<Bytes>,
+    pub state: Option<Later>,
     /// What it said, packed.
-    pub fold: Bytes,
+    pub fold: Page,
     /// Whether the costs in it are by the table in force.
     pub is_priced: bool,
     /// Whether no other trail had one of its messages.
@@ -63,6 +68,15 @@ pub struct Known {
     pub prices: u64,
     /// What was in each folder.
     pub folders: Vec<Folder>,
+    /// Where the rest of it is.
+    pub shelf: Option<Arc<Shelf>>,
+}
+
+/// An index that was read: what a start looks at, and the rest.
+#[derive(Debug)]
+pub struct Loaded {
+    pub told: Bytes,
+    pub each: Later,
 }
 
 /// A folder and what was in it, by their whole paths: so nobody need put them together again, file by file.
@@ -118,14 +132,26 @@ impl Place {
 
     /// Reads the index; whatever is wrong with it, there is none then.
     pub fn load(&self) -> Known {
-        self.load_whole().and_then(|whole| self.unpack(&whole)).unwrap_or_default()
+        self.load_whole().and_then(|loaded| self.unpack(&loaded)).unwrap_or_default()
     }
 
-    /// Returns the bytes of the index, if its checksum is right.
-    pub fn load_whole(&self) -> Option<Bytes> {
-        let whole = Bytes::from(fs::read(&self.file).ok()?);
-        let (said, sum) = whole.split_at_checked(whole.len().checked_sub(SUM)?)?;
-        (crc32fast::hash(said).to_le_bytes() == sum).then(|| whole.slice_ref(said))
+    /// Returns the bytes of the index, if their checksum is right. That of the rest is asked when somebody reads it.
+    pub fn load_whole(&self) -> Option<Loaded> {
+        let file = File::open(&self.file).ok()?;
+        let len = file.metadata().ok()?.len().checked_sub(END as u64)?;
+        let mut end = [0; END];
+        file.read_exact_at(&mut end, len).ok()?;
+        let mut from = &end[..];
+        let sum = u32::from_le_bytes(next(&mut from)?);
+        let told = u64::from_le_bytes(next(&mut from)?);
+        let sum_later = u32::from_le_bytes(next(&mut from)?);
+        let later = usize::try_from(len.checked_sub(told)?).ok()?;
+        let mut bytes = vec![0; usize::try_from(told).ok()?];
+        file.read_exact_at(&mut bytes, 0).ok()?;
+        (crc32fast::hash(&bytes) == sum).then(|| {
+            let rest = Arc::new(Shelf::new(file, told, later, sum_later));
+            Loaded { told: bytes.into(), each: Later::There { shelf: rest, at: 0..later } }
+        })
     }
 
     /// Begins to read what an index says; `None` where it is none, or another's.
@@ -137,13 +163,16 @@ impl Place {
     }
 
     /// Reads what an index says; `None` where it is none, or another's.
-    pub fn unpack(&self, whole: &Bytes) -> Option<Known> {
+    pub fn unpack(&self, Loaded { told, each }: &Loaded) -> Option<Known> {
         let mut texts = Texts::default();
-        let mut from = self.enter(whole, &mut texts)?;
+        let mut from = self.enter(told, &mut texts)?;
+        let mut whole = Whole { told, each, at: 0 };
         let prices = from.number()?;
         let mut numbers = 0..;
-        let folders = from.list(|from| Folder::unpack(from, whole, numbers.next()?))?;
-        from.is_done().then_some(Known { prices, folders })
+        let folders = from.list(|from| Folder::unpack(from, &mut whole, numbers.next()?))?;
+        let rest = each.shelf().map(Arc::clone);
+        let is_whole = from.is_done() && whole.at == each.len();
+        is_whole.then_some(Known { prices, folders, shelf: rest })
     }
 
     /// Returns what an index begins with: what says of what it is.
@@ -162,7 +191,8 @@ impl Place {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let temporary = tempfile::NamedTempFile::new_in(folder)?;
         temporary.as_file().set_permissions(fs::Permissions::from_mode(0o600))?;
-        Ok(Writing { place: self, temporary, sum: crc32fast::Hasher::new(), to: self.head() })
+        let (sum, told, later) = (crc32fast::Hasher::new(), 0, Vec::new());
+        Ok(Writing { place: self, temporary, sum, told, to: self.head(), later })
     }
 
     /// Writes the index anew.
@@ -189,8 +219,12 @@ pub struct Writing<'a> {
     place: &'a Place,
     temporary: tempfile::NamedTempFile,
     sum: crc32fast::Hasher,
+    /// How much was written.
+    told: u64,
     /// What comes next.
     pub to: Packer,
+    /// What comes after all that a start reads.
+    later: Vec<Later>,
 }
 
 impl Writing<'_> {
@@ -214,7 +248,20 @@ impl Writing<'_> {
     /// Puts the new index in the place of the old one.
     pub fn finish(mut self) -> io::Result<()> {
         self.flush()?;
-        self.temporary.write_all(&self.sum.finalize().to_le_bytes())?;
+        let (told, sum) = (self.told, std::mem::take(&mut self.sum).finalize());
+        for later in std::mem::take(&mut self.later) {
+            self.to.bytes.extend_from_slice(later.get());
+            if later.is_lost() {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            if self.to.bytes.len() >= AT_ONCE {
+                self.flush()?;
+            }
+        }
+        self.flush()?;
+        let sum_later = std::mem::take(&mut self.sum).finalize();
+        let end = [&sum.to_le_bytes()[..], &told.to_le_bytes(), &sum_later.to_le_bytes()].concat();
+        self.temporary.write_all(&end)?;
         self.temporary.persist(&self.place.file).map_err(|error| error.error)?;
         Ok(())
     }
@@ -222,9 +269,17 @@ impl Writing<'_> {
     fn flush(&mut self) -> io::Result<()> {
         self.sum.update(&self.to.bytes);
         self.temporary.write_all(&self.to.bytes)?;
+        self.told += self.to.bytes.len() as u64;
         self.to.bytes.clear();
         Ok(())
     }
+}
+
+/// Takes so many bytes off the beginning.
+fn next<const COUNT: usize>(from: &mut &[u8]) -> Option<[u8; COUNT]> {
+    let (bytes, rest) = from.split_first_chunk()?;
+    *from = rest;
+    Some(*bytes)
 }
 
 impl Listed<'_> {
@@ -238,6 +293,7 @@ impl Listed<'_> {
         writing.list(&self.trails, |writing, (name, entry)| {
             writing.to.bytes(name.as_bytes());
             entry.pack(&mut writing.to);
+            writing.later.extend(entry.state.iter().chain([&entry.fold.each]).cloned());
             Ok(())
         })
     }
@@ -245,7 +301,7 @@ impl Listed<'_> {
 
 impl Folder {
     /// Reads the one that has this number.
-    fn unpack(from: &mut Unpacker<'_>, whole: &Bytes, number: usize) -> Option<Self> {
+    fn unpack(from: &mut Unpacker<'_>, whole: &mut Whole<'_>, number: usize) -> Option<Self> {
         let path = from.bytes()?;
         let below = |name: &[u8]| PathBuf::from(OsString::from_vec([path, b"/", name].concat()));
         let before = |above: u64| usize::try_from(above).ok().filter(|above| *above < number);
@@ -259,33 +315,30 @@ impl Folder {
 }
 
 impl Entry {
-    /// Takes it that its costs are by another table than the one in force.
-    pub fn forget_costs(&mut self) {
-        self.is_priced = false;
-    }
-
     fn pack(&self, to: &mut Packer) {
         self.stamped.pack(to);
         to.maybe(self.born, Packer::signed);
         to.maybe(self.place.as_deref(), |to, place| to.bytes(place.as_os_str().as_bytes()));
         to.number(self.offset);
-        to.maybe(self.state.as_deref(), Packer::bytes);
-        to.bytes(&self.fold);
+        to.maybe(self.state.as_ref(), |to, state| to.number(state.len() as u64));
+        to.bytes(&self.fold.told);
+        to.number(self.fold.each.len() as u64);
         to.number(u64::from(self.is_alone));
         to.maybe(self.concluded.as_ref(), |to, concluded| concluded.pack(to));
     }
 
-    fn unpack(from: &mut Unpacker<'_>, whole: &Bytes) -> Option<Self> {
+    fn unpack(from: &mut Unpacker<'_>, whole: &mut Whole<'_>) -> Option<Self> {
+        let told = whole.told;
         Some(Self {
             stamped: Stamped::unpack(from)?,
             born: from.maybe(Unpacker::signed)?,
             place: from.maybe(|from| Some(PathBuf::from(OsStr::from_bytes(from.bytes()?))))?,
             offset: from.number()?,
-            state: from.maybe(|from| Some(whole.slice_ref(from.bytes()?)))?,
-            fold: whole.slice_ref(from.bytes()?),
+            state: from.maybe(|from| whole.next(from.number()?))?,
+            fold: Page { told: told.slice_ref(from.bytes()?), each: whole.next(from.number()?)? },
             is_priced: true,
             is_alone: from.number()? != 0,
-            concluded: from.maybe(|from| Concluded::unpack(from, whole))?,
+            concluded: from.maybe(|from| Concluded::unpack(from, told))?,
         })
     }
 }
@@ -301,7 +354,8 @@ impl Concluded {
         to.number(u64::from(self.is_gone));
         to.signed(self.from.millis());
         to.maybe(self.until.map(Stamp::millis), Packer::signed);
-        to.maybe(self.side.as_ref(), |to, side| side.pack(to));
+        // What has said its last word is not looked at again.
+        to.maybe(self.side.as_ref().filter(|_| !self.is_side_final), |to, side| side.pack(to));
         to.number(u64::from(self.is_side_final));
     }
 
@@ -321,11 +375,11 @@ impl Stamped {
     fn pack(&self, to: &mut Packer) {
         to.number(self.len);
         to.number(self.inode);
-        to.signed(self.modified);
+        to.fixed(self.modified.cast_unsigned());
     }
 
     fn unpack(from: &mut Unpacker<'_>) -> Option<Self> {
-        Some(Self { len: from.number()?, inode: from.number()?, modified: from.signed()? })
+        Some(Self { len: from.number()?, inode: from.number()?, modified: from.fixed()?.cast_signed() })
     }
 }
 
@@ -337,13 +391,17 @@ mod tests {
     fn an_index_that_is_written_in_many_pieces_is_read_as_a_whole() {
         let cache = tempfile::tempdir().unwrap();
         let place = Place::new(cache.path(), "tool", 1, "all".into());
+        let page = |nth: usize| {
+            let bytes = || vec![u8::try_from(nth % 251).unwrap(); 500 + nth];
+            Page { told: bytes().into(), each: Later::Here(bytes().into()) }
+        };
         let entry = |nth: usize| Entry {
             stamped: Stamped { len: nth as u64, inode: 7, modified: -3 },
             born: None,
             place: None,
             offset: nth as u64,
             state: None,
-            fold: vec![u8::try_from(nth % 251).unwrap(); 1_000].into(),
+            fold: page(nth),
             is_priced: true,
             is_alone: nth.is_multiple_of(2),
             concluded: None,

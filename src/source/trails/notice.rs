@@ -47,7 +47,7 @@ impl<T: Tool> Trails<T> {
             Sort::Folder => self.look_into(path),
             Sort::Trail => {
                 if let Some(look) = Look::plain(path) {
-                    self.take_in(Found { path: path.to_owned(), look, known: None, is_checked: true });
+                    self.take_in(Found { path: path.to_owned(), look, known: None });
                 }
             }
             Sort::Side(trail) => {
@@ -69,7 +69,7 @@ impl<T: Tool> Trails<T> {
     pub(super) fn take_in(&mut self, found: Found) {
         if let Some(ix) = self.numbers.of(&self.files, &found.path) {
             self.compare(ix, Some(found.look.stamped));
-        } else if let Some(ix) = self.add(found) {
+        } else if let Some(ix) = self.add(found.path, found.look, found.known, true) {
             self.recent.push_front(ix);
             self.let_go();
         }

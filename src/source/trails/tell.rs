@@ -8,7 +8,7 @@ use hashbrown::hash_map::Entry;
 use hashbrown::{HashMap, HashSet};
 
 use super::cost::Pricer;
-use super::fold::{Fold, Packed, Told, Used};
+use super::fold::{Facts, Fold, Packed, Told, Used};
 use crate::model::fact::{About, Clock, Fact, NodeFact, Sent, SourceFact, StatusReport, UsageReport};
 use crate::model::key::{Keys, NodeKey, SourceId, SourceKind};
 use crate::model::price::Prices;
@@ -26,7 +26,7 @@ pub struct Teller {
     /// on it, and never what is paid.
     owners: HashMap<u64, Holder>,
     /// Messages that only one file has, as the index knows: they are in no table until somebody else tells one.
-    apart: Vec<(Owner, Packed)>,
+    apart: Vec<(Owner, Arc<Packed>)>,
     /// The numbers of files that have a message which another has too.
     shared: HashSet<usize>,
     /// What is known of the files, by their number.
@@ -125,38 +125,44 @@ impl Teller {
     /// Tells what a file says, that goes on saying it.
     pub fn tell(&mut self, owner: Owner, fold: &Fold, batch: &mut Batch) {
         for node in &fold.nodes {
-            if let Some(told) = node.but_used().into_told() {
-                self.tell_node(owner, told, &node.used, batch);
+            if let Some(Told { keys, facts, sealed, used: _ }) = node.but_used().into_told() {
+                self.tell_node(owner, (keys, facts), &node.used, sealed, batch);
             }
         }
     }
 
     /// Tells what a file says, and no more than that is made of it.
     pub fn tell_all(&mut self, owner: Owner, list: impl IntoIterator<Item = Told>, batch: &mut Batch) {
-        for mut told in list {
-            let used = std::mem::take(&mut told.used);
-            self.tell_node(owner, told, &used, batch);
+        for Told { keys, facts, used, sealed } in list {
+            self.tell_node(owner, (keys, facts), &used, sealed, batch);
         }
     }
 
     /// The same of a file with which no other has a message in common, as the index knows.
-    pub fn tell_alone(&mut self, owner: Owner, list: Vec<Told>, batch: &mut Batch) {
+    pub fn tell_alone(&mut self, owner: Owner, list: impl IntoIterator<Item = Told>, batch: &mut Batch) {
         // Somebody told what the index does not know, perhaps one of these.
         if !self.owners.is_empty() {
             return self.tell_all(owner, list, batch);
         }
-        for mut told in list {
-            let (used, sealed) = (std::mem::take(&mut told.used), told.sealed.take());
+        for Told { keys, mut facts, used, sealed } in list {
             if let Some(messages) = sealed {
-                self.apart.push((owner, messages.clone()));
-                told.facts.push((None, NodeFact::UsedSealed(Sealed(Arc::new(messages)))));
+                let messages = Arc::new(messages);
+                self.apart.push((owner, Arc::clone(&messages)));
+                facts.push((None, NodeFact::UsedSealed(Sealed(messages))));
             }
-            self.tell_node(owner, told, &used, batch);
+            self.tell_node(owner, (keys, facts), &used, None, batch);
         }
     }
 
-    fn tell_node(&mut self, owner: Owner, told: Told, used: &[Used], batch: &mut Batch) {
-        let Told { keys, mut facts, sealed, used: _ } = told;
+    /// Tells facts of a node, and what it used.
+    fn tell_node(
+        &mut self,
+        owner: Owner,
+        (keys, mut facts): (Keys, Facts),
+        used: &[Used],
+        sealed: Option<Packed>,
+        batch: &mut Batch,
+    ) {
         let said = facts.iter().enumerate().find_map(|(place, (at, fact))| {
             if let NodeFact::Status(report) = fact { Some((place, (*at)?, report)) } else { None }
         });

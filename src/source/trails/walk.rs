@@ -77,16 +77,16 @@ pub enum Looked {
 /// A trail that was found.
 pub struct Found {
     pub path: PathBuf,
-    /// How it is, or how the index knows it.
+    /// How it is.
     pub look: Look,
     /// What the index knows of it.
     pub known: Option<Entry>,
-    /// Whether it was looked at.
-    pub is_checked: bool,
 }
 
 /// What was found with the help of the index.
 pub struct Recalled {
+    /// Trails that nobody looked at: they are taken to be as the index knows them. A list for each folder, as it was.
+    pub known: Vec<Vec<(PathBuf, Entry)>>,
     pub found: Vec<Found>,
     /// Whether it knows of files that are gone.
     pub has_missed: bool,
@@ -100,8 +100,8 @@ impl Walk {
         let (tops, newest) = (tool.tops(), newest(&folders));
         self.tops.clone_from(&tops);
         let lively = lively(&newest);
-        let known = folders.iter().map(|folder| folder.trails.len()).sum();
-        let mut all = Recalled { found: Vec::with_capacity(known), has_missed: false };
+        let known = Vec::with_capacity(folders.len());
+        let mut all = Recalled { known, found: Vec::new(), has_missed: false };
         let mut fates: Vec<Fate> = Vec::with_capacity(folders.len());
         self.folders.reserve(folders.len());
         for (Folder { path, above, modified, trails }, newest) in folders.into_iter().zip(newest) {
@@ -119,8 +119,7 @@ impl Walk {
             };
             let is_same = now == Some(modified) && modified != i64::MIN;
             if is_same {
-                let known = trails.into_iter().map(|(path, entry)| Found::unchecked(path, entry));
-                all.found.extend(known);
+                all.known.push(trails);
                 fates.push(Fate::Kept);
                 self.has_trusted |= is_trusted;
                 self.folders.insert(path.into(), Seen { modified, is_settled: true, newest, is_trusted });
@@ -248,8 +247,12 @@ impl Walk {
     pub fn liveliest(&self) -> Vec<PathBuf> {
         let all = self.folders.iter().map(|(path, seen)| (seen.newest, path));
         let mut folders: Vec<(i64, &OsString)> = all.collect();
+        if folders.len() > WATCHED {
+            folders.select_nth_unstable_by(WATCHED, |one, two| two.cmp(one));
+            folders.truncate(WATCHED);
+        }
         folders.sort_unstable_by(|one, two| two.cmp(one));
-        folders.into_iter().take(WATCHED).map(|(_, path)| path.into()).collect()
+        folders.into_iter().map(|(_, path)| path.into()).collect()
     }
 
     /// Lists a folder: its trails go to `found`, the folders to look into are returned. `None`: it is gone.
@@ -344,23 +347,6 @@ impl Walk {
     }
 }
 
-impl Found {
-    /// One that is taken to be as the index knows it.
-    fn unchecked(path: PathBuf, known: Entry) -> Self {
-        let look = Look { stamped: known.stamped, born: known.born };
-        Self { path, look, known: Some(known), is_checked: false }
-    }
-
-    /// Looks at it, if nobody did; returns whether it is there.
-    pub fn check(&mut self) -> bool {
-        if !std::mem::replace(&mut self.is_checked, true) {
-            let Some(look) = Look::plain(&self.path) else { return false };
-            self.look = look;
-        }
-        true
-    }
-}
-
 /// Returns when something in or below each folder happened last.
 fn newest(folders: &[Folder]) -> Vec<i64> {
     let own = |folder: &Folder| {
@@ -430,7 +416,7 @@ fn list(tool: &impl Tool, folder: &Path, tops: &[PathBuf], found: &mut Vec<Found
             Sort::Folder if kind.is_dir() => listed.below.push(path),
             Sort::Trail if kind.is_file() => {
                 let look = entry.metadata().ok().as_ref().and_then(Look::of);
-                found.extend(look.map(|look| Found { path, look, known: None, is_checked: true }));
+                found.extend(look.map(|look| Found { path, look, known: None }));
             }
             Sort::Folder | Sort::Trail | Sort::Side(_) | Sort::Other => listed.has_others |= kind.is_dir(),
         }

@@ -5,13 +5,18 @@ use bytes::Bytes;
 use quarterdeck::model::sealed::Messages;
 use quarterdeck::source::opencode::kept::{Kept, Recalled};
 use quarterdeck::source::trails::cost::Pricer;
-use quarterdeck::source::trails::fold::Fold;
-use quarterdeck::source::trails::index::Place;
+use quarterdeck::source::trails::fold::{Fold, Page};
+use quarterdeck::source::trails::index::{Loaded, Place};
+use quarterdeck::source::trails::later::Later;
 use quarterdeck::source::trails::pack::Texts;
 
 pub fn read(bytes: &[u8]) {
     let mut texts = Texts::default();
-    let packed = Bytes::copy_from_slice(bytes);
+    // The first two bytes say how much of it is what a start reads; the messages are the rest.
+    let Some((at, rest)) = bytes.split_first_chunk() else { return };
+    let (told, each) = rest.split_at(rest.len().min(u16::from_le_bytes(*at).into()));
+    let each = Later::Here(Bytes::copy_from_slice(each));
+    let packed = Page { told: Bytes::copy_from_slice(told), each: each.clone() };
     if let Some(fold) = Fold::unpack(&packed, &mut texts) {
         assert_eq!(Fold::unpack(&fold.pack(&mut Pricer::default()), &mut texts), Some(fold));
     }
@@ -23,10 +28,10 @@ pub fn read(bytes: &[u8]) {
     }
     let place = Place::new("/nowhere".as_ref(), "tool", 1, "all".into());
     let mut begun = place.head();
-    let whole = Bytes::from([&begun.bytes, bytes].concat());
-    let _ = place.unpack(&whole);
+    let told = Bytes::from([&begun.bytes, told].concat());
+    let _ = place.unpack(&Loaded { told, each });
     begun.number(0);
-    let whole = Bytes::from([&begun.bytes, bytes].concat());
+    let whole = Bytes::from([&begun.bytes, rest].concat());
     let recalled = Recalled::unpack(&place, &whole, 0);
     let _ = recalled.and_then(|recalled| Kept::default().recall(recalled, |_| true));
 }

@@ -1,5 +1,5 @@
-//! What the messages of a node used, as bytes: their sum and the marks of their ids stand before them, so that a start
-//! tells them without looking at each.
+//! What the messages of a node used, as bytes: their sum and the marks of their ids, by which a start tells them without
+//! looking at each; and apart from those each of them, which is read when somebody asks.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,6 +13,7 @@ use crate::model::fact::UsageReport;
 use crate::model::sealed::{Messages, mark};
 use crate::model::usage::{Spend, Usd};
 use crate::source::trails::cost::Pricer;
+use crate::source::trails::later::{Later, Whole};
 use crate::source::trails::pack::{Packer, Texts, Unpacker};
 
 /// How many bytes a mark has.
@@ -28,8 +29,10 @@ pub struct Packed {
     count: u32,
     /// What they add up to, by the model that each ran on.
     sums: ByModel,
-    /// The marks, the ids, the rest.
-    bytes: Bytes,
+    /// The marks of their ids.
+    marks: Bytes,
+    /// The ids, and then the rest of each.
+    each: Later,
 }
 
 /// What is written of a node's messages.
@@ -43,41 +46,49 @@ pub(super) enum Form {
 pub(super) struct Written {
     count: u32,
     sums: ByModel,
-    at: Range<usize>,
+    marks: Range<usize>,
+    each: Range<usize>,
 }
 
 impl Written {
     /// Returns them, of the bytes that they were written to.
-    pub(super) fn of(self, whole: &Bytes) -> Packed {
-        Packed { count: self.count, sums: self.sums, bytes: whole.slice(self.at) }
+    pub(super) fn of(self, told: &Bytes, each: &Later) -> Option<Packed> {
+        let Self { count, sums, marks, each: at } = self;
+        Some(Packed { count, sums, marks: told.slice(marks), each: each.slice(at)? })
     }
 }
 
-/// Writes them; returns where they are if they can be told under a seal.
-pub(super) fn pack(node: &Folded, pricer: &mut Pricer, to: &mut Packer) -> Option<Written> {
+/// Writes them one by one.
+pub(super) fn pack_plain(node: &Folded, to: &mut Packer) {
+    to.number(0);
+    to.list(&node.used, |to, used| used.pack(to));
+}
+
+/// Writes them, `each` apart from the rest; returns where they are if they can be told under a seal.
+pub(super) fn pack(
+    node: &Folded,
+    pricer: &mut Pricer,
+    to: &mut Packer,
+    each: &mut Vec<u8>,
+) -> Option<Written> {
     let count = u32::try_from(node.used.len()).ok();
     let can_seal = |used: &Used| used.id.is_some() && !used.is_total && !used.is_copy;
-    let count = count.filter(|_| node.used.iter().all(can_seal));
-    to.number(u64::from(count.is_some()));
-    let Some(count) = count else {
-        to.list(&node.used, |to, used| used.pack(to));
+    let Some(count) = count.filter(|_| node.used.iter().all(can_seal)) else {
+        pack_plain(node, to);
         return None;
     };
+    to.number(1);
     to.number(count.into());
     if count == 0 {
         return None;
     }
-    let room = node.used.len() * MARK;
     let text: usize = node.used.iter().map(|used| used.id.as_ref().map_or(0, |id| id.len() + LENGTH)).sum();
-    let (mut sums, mut parts) =
-        (ByModel::default(), [room, text, node.used.len() * REST].map(Packer::with_room));
-    let [marks, ids, rest] = &mut parts;
+    let (mut sums, mut parts) = (ByModel::default(), [text, node.used.len() * REST].map(Packer::with_room));
+    let [ids, rest] = &mut parts;
     for used in &node.used {
         let report = pricer.report(used);
         sums.add(report.model.as_ref(), &report.spend());
-        let id = used.id.as_deref().unwrap_or_default();
-        marks.bytes.extend_from_slice(&used.mark.to_le_bytes());
-        ids.text(id);
+        ids.text(used.id.as_deref().unwrap_or_default());
         used.pack_rest(rest);
         rest.maybe(report.cost.filter(|_| report.by_table), |to, cost| to.signed(cost.0));
     }
@@ -86,16 +97,18 @@ pub(super) fn pack(node: &Folded, pricer: &mut Pricer, to: &mut Packer) -> Optio
         to.maybe(model, Packer::name);
         spend.numbers().into_iter().for_each(|number| to.number(number));
     }
-    to.number((marks.bytes.len() + ids.bytes.len() + rest.bytes.len()) as u64);
-    let begin = to.bytes.len();
+    let (marks, begin) = (to.bytes.len(), each.len());
+    node.used.iter().for_each(|used| to.bytes.extend_from_slice(&used.mark.to_le_bytes()));
+    let marks = marks..to.bytes.len();
     for part in parts {
-        to.bytes.extend_from_slice(&part.bytes);
+        each.extend_from_slice(&part.bytes);
     }
-    Some(Written { count, sums, at: begin..to.bytes.len() })
+    to.number((each.len() - begin) as u64);
+    Some(Written { count, sums, marks, each: begin..each.len() })
 }
 
-/// Reads what was written; messages that can be told as they are stay packed. They are in `whole`.
-pub(super) fn unpack(from: &mut Unpacker<'_>, whole: &Bytes) -> Option<Form> {
+/// Reads what was written; messages that can be told as they are stay packed.
+pub(super) fn unpack(from: &mut Unpacker<'_>, whole: &mut Whole<'_>) -> Option<Form> {
     match from.number()? {
         0 => return Some(Form::Plain(from.list(Used::unpack)?)),
         1 => {}
@@ -114,22 +127,16 @@ pub(super) fn unpack(from: &mut Unpacker<'_>, whole: &Bytes) -> Option<Form> {
         }
         sums.add(model.as_ref(), &Spend::of_numbers(numbers)?);
     }
-    let bytes = whole.slice_ref(from.bytes()?);
-    let is_long_enough = usize::try_from(count).ok()?.checked_mul(MARK)? <= bytes.len();
-    is_long_enough.then_some(Form::Sealed(Packed { count, sums, bytes }))
+    let marks = whole.told.slice_ref(from.take(usize::try_from(count).ok()?.checked_mul(MARK)?)?);
+    let each = whole.next(from.number()?)?;
+    Some(Form::Sealed(Packed { count, sums, marks, each }))
 }
 
 impl Packed {
-    /// Returns the marks of the ids, and what follows them.
-    fn parts(&self) -> (&[u8], &[u8]) {
-        let marks = usize::try_from(self.count).unwrap_or(usize::MAX).saturating_mul(MARK);
-        self.bytes.split_at_checked(marks).unwrap_or_default()
-    }
-
     /// Returns the ids, and the bytes after them.
     fn ids_and_rest<'a>(&'a self, texts: &'a mut Texts) -> Option<(Vec<&'a str>, Unpacker<'a>)> {
-        let mut from = Unpacker::new(self.parts().1, texts);
-        // Each has a byte at least, and a mark of its own before it: a count that is none costs no memory.
+        let mut from = Unpacker::new(self.each.get(), texts);
+        // Each has a mark of its own: a count that is none costs no memory.
         let mut ids = Vec::with_capacity(usize::try_from(self.count).ok()?);
         for _ in 0..self.count {
             ids.push(from.text()?);
@@ -168,11 +175,11 @@ impl Messages for Packed {
     }
 
     fn marks(&self) -> Box<dyn Iterator<Item = u64> + '_> {
-        Box::new(self.parts().0.as_chunks().0.iter().map(|mark| u64::from_le_bytes(*mark)))
+        Box::new(self.marks.as_chunks().0.iter().map(|mark| u64::from_le_bytes(*mark)))
     }
 
     fn ids(&self) -> Box<dyn Iterator<Item = &str> + '_> {
-        let mut rest = self.parts().1;
+        let mut rest = self.each.get();
         let next = move |_| Unpacker::text_of(&mut rest);
         Box::new((0..self.count).map_while(next))
     }
@@ -182,7 +189,7 @@ impl Messages for Packed {
             let report = used.report();
             UsageReport { cost: report.cost.or(by_table), by_table: by_table.is_some(), ..report }
         };
-        // The index has a checksum: what was written is there.
+        // What was written is there, or the whole index is of no use, which its reader finds out.
         let each = self.each(&mut Texts::default()).unwrap_or_default();
         each.into_iter().map(priced).collect()
     }
