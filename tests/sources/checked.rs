@@ -11,7 +11,7 @@ use quarterdeck::source::feed::Feed;
 use rstest::rstest;
 
 use super::claude::answer;
-use super::index::damage_the_rest;
+use super::index::{damage_the_rest, index, parts};
 use super::world::{Followed, Home, SOURCE, now};
 
 /// More than are looked at before anything is told, folders and files alike.
@@ -107,12 +107,8 @@ fn a_start_tells_all_without_what_the_index_has_of_each_message() {
     followed.look();
     assert_eq!(sorted(&followed.shape()), sorted(&whole));
     drop(followed);
-    fs::write(agent(&home), "").unwrap();
-    let mut fresh = home.follow();
-    let shape = fresh.shape();
-    fs::remove_dir_all(home.folder.path().join(".cache")).unwrap();
-    fresh = home.follow();
-    assert_eq!(sorted(&shape), sorted(&fresh.shape()), "the index that was written then is whole");
+    let written = fs::read(index(&home)).unwrap();
+    assert!(!parts(&written).1.is_empty(), "the index that was written then is whole");
 }
 
 #[rstest]

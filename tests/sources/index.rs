@@ -19,8 +19,8 @@ pub fn index(home: &Home) -> PathBuf {
     file
 }
 
-/// Returns what a start reads of an index, and the rest.
-fn parts(whole: &[u8]) -> (&[u8], &[u8]) {
+/// Returns what a start reads of an index, and the rest, if both are what was written.
+pub fn parts(whole: &[u8]) -> (&[u8], &[u8]) {
     let (parts, end) = whole.split_last_chunk::<16>().unwrap();
     let told = u64::from_le_bytes(end[4..12].try_into().unwrap());
     let (told, later) = parts.split_at(usize::try_from(told).unwrap());
