@@ -13,7 +13,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 pub use messages::Packed;
 pub use pack::Page;
-pub use told::{Facts, Told};
+pub use told::Told;
 
 use crate::agent::trail::Said;
 use crate::model::event::payload::Progress;
@@ -299,7 +299,8 @@ impl Folded {
         }
         let sign = self.sign.map(Stamp::from_millis);
         facts.extend(sign.map(|at| (Some(at), NodeFact::Active(Action::default()))));
-        Some(Told { keys: keys_of(self.keys)?, facts, used: self.used, sealed: None })
+        let used_at = facts.len();
+        Some(Told { keys: keys_of(self.keys)?, facts, used_at, used: self.used, sealed: None })
     }
 }
 

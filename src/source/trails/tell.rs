@@ -8,7 +8,7 @@ use hashbrown::hash_map::Entry;
 use hashbrown::{HashMap, HashSet};
 
 use super::cost::Pricer;
-use super::fold::{Facts, Fold, Packed, Told, Used};
+use super::fold::{Fold, Packed, Told, Used};
 use crate::model::fact::{About, Clock, Fact, NodeFact, Sent, SourceFact, StatusReport, UsageReport};
 use crate::model::key::{Keys, NodeKey, SourceId, SourceKind};
 use crate::model::price::Prices;
@@ -125,16 +125,17 @@ impl Teller {
     /// Tells what a file says, that goes on saying it.
     pub fn tell(&mut self, owner: Owner, fold: &Fold, batch: &mut Batch) {
         for node in &fold.nodes {
-            if let Some(Told { keys, facts, sealed, used: _ }) = node.but_used().into_told() {
-                self.tell_node(owner, (keys, facts), &node.used, sealed, batch);
+            if let Some(told) = node.but_used().into_told() {
+                self.tell_node(owner, told, &node.used, batch);
             }
         }
     }
 
     /// Tells what a file says, and no more than that is made of it.
     pub fn tell_all(&mut self, owner: Owner, list: impl IntoIterator<Item = Told>, batch: &mut Batch) {
-        for Told { keys, facts, used, sealed } in list {
-            self.tell_node(owner, (keys, facts), &used, sealed, batch);
+        for mut told in list {
+            let used = std::mem::take(&mut told.used);
+            self.tell_node(owner, told, &used, batch);
         }
     }
 
@@ -144,40 +145,39 @@ impl Teller {
         if !self.owners.is_empty() {
             return self.tell_all(owner, list, batch);
         }
-        for Told { keys, mut facts, used, sealed } in list {
-            if let Some(messages) = sealed {
+        for mut told in list {
+            if let Some(messages) = told.sealed.take() {
                 let messages = Arc::new(messages);
                 self.apart.push((owner, Arc::clone(&messages)));
-                facts.push((None, NodeFact::UsedSealed(Sealed(messages))));
+                told.use_next(NodeFact::UsedSealed(Sealed(messages)));
             }
-            self.tell_node(owner, (keys, facts), &used, None, batch);
+            let used = std::mem::take(&mut told.used);
+            self.tell_node(owner, told, &used, batch);
         }
     }
 
     /// Tells facts of a node, and what it used.
-    fn tell_node(
-        &mut self,
-        owner: Owner,
-        (keys, mut facts): (Keys, Facts),
-        used: &[Used],
-        sealed: Option<Packed>,
-        batch: &mut Batch,
-    ) {
-        let said = facts.iter().enumerate().find_map(|(place, (at, fact))| {
+    fn tell_node(&mut self, owner: Owner, mut told: Told, used: &[Used], batch: &mut Batch) {
+        let said = told.facts.iter().enumerate().find_map(|(place, (at, fact))| {
             if let NodeFact::Status(report) = fact { Some((place, (*at)?, report)) } else { None }
         });
         if let Some((place, at, report)) = said {
-            let (is_latest, ended) = self.claim(&keys, report, at.millis(), owner.file);
+            let (is_latest, ended) = self.claim(&told.keys, report, at.millis(), owner.file);
             if !is_latest {
-                facts.remove(place);
+                told.facts.remove(place);
+                told.used_at -= usize::from(place < told.used_at);
             }
-            facts.extend(ended.map(|at| (None, NodeFact::Clock(Clock::Ended, Stamp::from_millis(at)))));
+            let ended = ended.map(|at| (None, NodeFact::Clock(Clock::Ended, Stamp::from_millis(at))));
+            told.facts.extend(ended);
         }
         if !used.is_empty() {
             let used = used.iter().map(|used| self.pricer.report(used)).collect();
-            facts.push((None, self.used(owner, used)));
+            told.use_next(self.used(owner, used));
         }
-        facts.extend(sealed.map(|sealed| (None, self.used_sealed(owner, sealed))));
+        if let Some(sealed) = told.sealed.take() {
+            told.use_next(self.used_sealed(owner, sealed));
+        }
+        let Told { keys, mut facts, .. } = told;
         if facts.is_empty() {
             return;
         }

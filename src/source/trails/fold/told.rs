@@ -19,14 +19,17 @@ use crate::source::trails::pack::{Texts, Unpacker};
 pub(super) const FACTS: usize = 16;
 
 /// What is told, and when it was so.
-pub type Facts = Vec<(Option<Stamp>, NodeFact)>;
+type Facts = Vec<(Option<Stamp>, NodeFact)>;
 
 /// What is to be told of one node.
 #[derive(Debug, PartialEq)]
 pub struct Told {
     pub keys: Keys,
     /// All but what it used.
-    pub facts: Facts,
+    pub facts: Vec<(Option<Stamp>, NodeFact)>,
+    /// After how many of them what it used is told: as by a first reading, before what is concluded, since whose a message
+    /// is may depend on what is known by then of where it hangs.
+    pub used_at: usize,
     pub used: Vec<Used>,
     pub sealed: Option<Packed>,
 }
@@ -75,11 +78,21 @@ fn read(page: &Page, texts: &mut Texts, told: &mut Vec<Told>) -> Option<()> {
 
 /// Reads what follows the keys of a node of which nothing was told.
 fn add(told: &mut Vec<Told>, keys: Keys, from: &mut Unpacker<'_>, whole: &mut Whole<'_>) -> Option<()> {
-    told.push(Told { keys, facts: Vec::with_capacity(FACTS), used: Vec::new(), sealed: None });
-    told.last_mut()?.add(from, whole)
+    told.push(Told { keys, facts: Vec::with_capacity(FACTS), used_at: 0, used: Vec::new(), sealed: None });
+    let new = told.last_mut()?;
+    new.add(from, whole)?;
+    new.used_at = new.facts.len();
+    Some(())
 }
 
 impl Told {
+    /// Adds what it used, in its place.
+    pub fn use_next(&mut self, what: NodeFact) {
+        let place = self.used_at.min(self.facts.len());
+        self.facts.insert(place, (None, what));
+        self.used_at = place + 1;
+    }
+
     /// Reads what follows the keys, to what is told of the node already.
     fn add(&mut self, from: &mut Unpacker<'_>, whole: &mut Whole<'_>) -> Option<()> {
         unpack_facts(from, &mut self.facts)?;
