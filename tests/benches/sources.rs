@@ -38,8 +38,11 @@ use serde::Deserialize;
 
 /// A first reading costs at most so many times what parsing the same bytes to typed lines does.
 const READING: f64 = 3.0;
-/// A second start costs at most this part of the first, till all that the first found is told.
+/// A second start costs at most this part of the first, till all that the first found is told: of a first one that fetches
+/// the files from a disk, as it nearly always does.
 const SECOND: f64 = 0.05;
+/// The same of a first one that finds all files in memory, and so costs two thirds of that.
+const SECOND_IN_MEMORY: f64 = 0.06;
 /// The same till every file was looked at too, which goes on behind what is shown already.
 const LOOKED: f64 = 0.15;
 /// The same of a database of which the sessions are read anew, and no message.
@@ -89,7 +92,7 @@ fn main() -> ExitCode {
     println!("an append among 10 files {few:?}, among {} {many:?}", 100 * scale);
     let mut results = vec![
         ("first reading / typed lines", first / parsed, Floor::AtMost(READING)),
-        ("second start / first", second / first, Floor::AtMost(SECOND)),
+        ("second start / first in memory", second / first, Floor::AtMost(SECOND_IN_MEMORY)),
         ("second start, all looked at / first", looked / first, Floor::AtMost(LOOKED)),
         ("opencode: second start / first", opencode_second / opencode_first, Floor::AtMost(SECOND_DATABASE)),
         ("append among many / among few", many.as_secs_f64() / few.as_secs_f64(), Floor::AtMost(APPEND)),

@@ -59,7 +59,10 @@ impl<T: Tool> Trails<T> {
         let modified = |ix: &usize| self.files.get(*ix).map_or(i64::MIN, |file| file.stamped.modified);
         // The times beside each other: to look each up for every comparison costs more than all else of it.
         let mut aged: Vec<(i64, usize)> = files.iter().map(|ix| (modified(ix), *ix)).collect();
-        aged.sort_unstable_by(|one, two| one.0.cmp(&two.0).then_with(|| path(one.1).cmp(&path(two.1))));
+        aged.sort_unstable();
+        for same in aged.chunk_by_mut(|one, two| one.0 == two.0).filter(|same| same.len() > 1) {
+            same.sort_unstable_by_key(|(_, ix)| path(*ix));
+        }
         files.iter_mut().zip(aged).for_each(|(ix, (_, aged))| *ix = aged);
     }
 }
