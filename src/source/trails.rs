@@ -17,6 +17,7 @@ pub mod look;
 mod notice;
 mod numbers;
 pub mod pack;
+mod side;
 pub(in crate::source) mod tell;
 pub mod tool;
 mod walk;

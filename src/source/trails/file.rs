@@ -1,22 +1,22 @@
 //! One trail: how far it was read, by whom, and what it said.
 
 use std::cmp::Ordering;
-use std::fs::{self, File, Metadata};
-use std::io::{self, Read as _};
+use std::fs::{self, File};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::cost::Pricer;
 use super::fold::{Fold, Page, Told};
 use super::index::{Concluded, Entry, Stamped};
 use super::later::Later;
-use super::look::{Look, open_plain, stamped};
+use super::look::{Look, stamped};
 use super::pack::Texts;
-use super::tell::{Owner, Teller};
+use super::side::{self, Side};
+use super::tell::{Conclusion, Owner, Teller};
 use super::tool::Tool;
 use super::walk::apart;
 use crate::agent::lines::Lines;
@@ -81,33 +81,6 @@ struct Work {
 impl Default for Work {
     fn default() -> Self {
         Self { lines: Lines::squeezing(), side: Side::default() }
-    }
-}
-
-/// The small file beside it.
-#[derive(Default)]
-struct Side {
-    stamped: Option<Stamped>,
-    /// What is in it, if that is JSON.
-    bytes: Option<Vec<u8>>,
-    /// Why it is not read.
-    trouble: Option<String>,
-}
-
-/// What follows from all that was read.
-pub enum Conclusion {
-    /// As before.
-    Known(Vec<Told>),
-    New(Fold),
-}
-
-impl Conclusion {
-    /// Tells it.
-    pub fn tell(self, owner: Owner, teller: &mut Teller, batch: &mut Batch) {
-        match self {
-            Self::Known(told) => teller.tell_all(owner, told, batch),
-            Self::New(fold) => teller.tell_all(owner, fold.into_told(), batch),
-        }
     }
 }
 
@@ -447,7 +420,8 @@ impl TrailFile {
         if now < before.from || before.until.is_some_and(|until| now >= until) {
             return None;
         }
-        (before.is_side_final || before.side == self.beside(tool)).then_some(before)
+        let beside = || tool.side(&self.path).and_then(|path| side::now(&path));
+        (before.is_side_final || before.side == beside()).then_some(before)
     }
 
     /// Keeps a conclusion for later. That a process runs is never concluded from before.
@@ -517,33 +491,10 @@ impl TrailFile {
         };
     }
 
-    /// Returns how the small file beside it is now.
-    fn beside(&self, tool: &impl Tool) -> Option<Stamped> {
-        let meta = fs::metadata(tool.side(&self.path)?).ok().filter(Metadata::is_file)?;
-        Some(stamped(&meta))
-    }
-
+    /// Looks at the small file beside it, if such a trail can have one.
     fn look_beside(&mut self, tool: &impl Tool) {
-        let beside = tool.side(&self.path).and_then(|path| open_plain(&path));
-        let Some((mut file, now)) = beside else {
-            self.work.iter_mut().for_each(|work| work.side = Side::default());
-            return;
-        };
-        let side = &mut self.work.get_or_insert_default().side;
-        let most = tool.largest_side();
-        side.trouble = (now.len > most).then(|| {
-            let mib = |bytes: u64| bytes.div_ceil(1024 * 1024);
-            format!("it has {} MiB, and no more than {} are read", mib(now.len), mib(most))
-        });
-        if side.stamped == Some(now) || side.trouble.is_some() {
-            return;
-        }
-        // One that is being written is half; it is read again when it is whole.
-        let mut bytes = vec![0; usize::try_from(now.len).unwrap_or(0)];
-        let is_whole =
-            file.read_exact(&mut bytes).is_ok() && serde_json::from_slice::<IgnoredAny>(&bytes).is_ok();
-        if is_whole {
-            *side = Side { stamped: Some(now), bytes: Some(bytes), trouble: None };
+        if let Some(path) = tool.side(&self.path) {
+            self.work.get_or_insert_default().side.look(&path, tool.largest_side());
         }
     }
 }

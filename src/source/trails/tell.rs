@@ -45,6 +45,23 @@ struct Claim {
     by: usize,
 }
 
+/// What follows from all that was read.
+pub enum Conclusion {
+    /// As before.
+    Known(Vec<Told>),
+    New(Fold),
+}
+
+impl Conclusion {
+    /// Tells it.
+    pub fn tell(self, owner: Owner, teller: &mut Teller, batch: &mut Batch) {
+        match self {
+            Self::Known(told) => teller.tell_all(owner, told, batch),
+            Self::New(fold) => teller.tell_all(owner, fold.into_told(), batch),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Owner {
     /// The number of the file.
