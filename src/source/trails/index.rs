@@ -424,4 +424,31 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn what_is_lost_is_not_written_as_if_it_were_there() {
+        let cache = tempfile::tempdir().unwrap();
+        let place = Place::new(cache.path(), "tool", 1, "all".into());
+        let each = Later::Here(b"messages".to_vec().into());
+        let entry = Entry {
+            stamped: Stamped::default(),
+            born: None,
+            place: None,
+            offset: 0,
+            state: None,
+            fold: Page { told: Bytes::new(), each },
+            is_priced: true,
+            is_alone: true,
+            concluded: None,
+        };
+        let listed = |entry| Listed { trails: vec![(OsStr::new("trail"), entry)], ..Listed::unsettled() };
+        place.save(42, vec![(OsStr::new("/a"), listed(entry))]).unwrap();
+        let mut damaged = fs::read(&place.file).unwrap();
+        let at = damaged.windows(8).position(|part| part == b"messages").unwrap();
+        damaged[at] = b'M';
+        fs::write(&place.file, &damaged).unwrap();
+        let (_, entry) = place.load().folders.remove(0).trails.remove(0);
+        assert!(place.save(42, vec![(OsStr::new("/a"), listed(entry))]).is_err());
+        assert_eq!(fs::read(&place.file).unwrap(), damaged, "what was there is still there");
+    }
 }
