@@ -6,7 +6,7 @@
 //! so only its owner may read it.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, FileExt, PermissionsExt};
@@ -18,6 +18,7 @@ use hashbrown::HashMap;
 
 use super::fold::Page;
 use super::later::{Later, Shelf, Whole};
+use super::look::open_plain;
 use super::pack::{Packer, Texts, Unpacker};
 use super::walk::apart;
 use crate::agent::trail::Process;
@@ -137,8 +138,8 @@ impl Place {
 
     /// Returns the bytes of the index, if their checksum is right. That of the rest is asked when somebody reads it.
     pub fn load_whole(&self) -> Option<Loaded> {
-        let file = File::open(&self.file).ok()?;
-        let len = file.metadata().ok()?.len().checked_sub(END as u64)?;
+        let (file, now) = open_plain(&self.file)?;
+        let len = now.len.checked_sub(END as u64)?;
         let mut end = [0; END];
         file.read_exact_at(&mut end, len).ok()?;
         let mut from = &end[..];
@@ -385,6 +386,12 @@ impl Stamped {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use rustix::fs::{CWD, Mode, mkfifoat};
+
     use super::*;
 
     #[test]
@@ -450,5 +457,19 @@ mod tests {
         let (_, entry) = place.load().folders.remove(0).trails.remove(0);
         assert!(place.save(42, vec![(OsStr::new("/a"), listed(entry))]).is_err());
         assert_eq!(fs::read(&place.file).unwrap(), damaged, "what was there is still there");
+    }
+
+    #[test]
+    fn a_pipe_in_its_place_is_not_waited_for() {
+        let cache = tempfile::tempdir().unwrap();
+        let place = Place::new(cache.path(), "tool", 1, "all".into());
+        fs::create_dir_all(place.file.parent().unwrap()).unwrap();
+        mkfifoat(CWD, &place.file, Mode::RUSR | Mode::WUSR).unwrap();
+        let (tell, told) = mpsc::channel();
+        let asked = place.clone();
+        thread::spawn(move || tell.send(asked.load().folders.len()));
+        assert_eq!(told.recv_timeout(Duration::from_secs(20)), Ok(0));
+        place.save(42, Vec::new()).unwrap();
+        assert_eq!(place.load().prices, 42, "and it is put there anew");
     }
 }
